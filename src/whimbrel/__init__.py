@@ -1,0 +1,3 @@
+"""Whimbrel: a parallel, distributed, migrating web crawler."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,62 @@
+"""The same thing again: exact copies, near copies, many URLs for one page, and pages that are not there."""
+
+from typing import Final
+
+from whimbrel.simweb.answer import Answer, Request, html
+from whimbrel.simweb.exhibit.api import STORED, Exhibit, Finding, Place
+
+FAMILY: Final = "duplicate"
+GROUP: Final = 4
+_ALIASES: Final = ("ref=start", "utm_source=letter", "sort=name&order=up", "PHPSESSID=0123456789abcdef")
+
+
+def _original(place: Place) -> Place:
+    """What all copies show: the first place of the group, without a query."""
+    return Place(place.hosts, place.host, place.name, str(place.k - place.k % GROUP))
+
+
+def _copy(place: Place, request: Request) -> Answer:
+    return _original(place).page()
+
+
+def _near(place: Place, request: Request) -> Answer:
+    # Long, equal but for one line: what a near-duplicate detector should find and an exact one should not.
+    prose = "".join(f"<p>{at} {place.host.topic} all pages of this group say so, {at * 7} times.</p>\n" for at in range(60))
+    return html(_original(place).document(f"{prose}<p>Copy number {place.k}.</p>"))
+
+
+def _judge_near(place: Place) -> Finding:
+    original = _original(place)
+    return Finding("stored", "new", near=f"{place.host.content}/{original.rest}")
+
+
+def _alias(place: Place, request: Request) -> Answer:
+    plain = Place(place.hosts, place.host, place.name, place.rest)
+    lines = "".join(f'<li><a href="?{query.replace("&", "&amp;")}">again</a></li>' for query in _ALIASES)
+    return plain.page(f"<ul>{lines}</ul>")
+
+
+def _judge_alias(place: Place) -> Finding:
+    return Finding("stored", "new", tuple(place.url(query=query) for query in _ALIASES))
+
+
+def _missing(place: Place, request: Request) -> Answer:
+    return not_found(place)
+
+
+def not_found(place: Place) -> Answer:
+    """A page that is not there: 404, or 200 with the same excuse every time on hosts that lie."""
+    excuse = Place(place.hosts, place.host, "nothing", "here").document("<p>Sorry, we could not find that page.</p>")
+    return html(excuse, 200 if place.host.soft404 else 404)
+
+
+def judge_missing(place: Place) -> Finding:
+    return STORED if place.host.soft404 else Finding("gone", "http-404")
+
+
+EXHIBITS: Final = (
+    Exhibit("copy", FAMILY, "up to four URLs with equal bytes", _copy, lambda place: STORED),
+    Exhibit("near", FAMILY, "up to four URLs that differ in one line", _near, _judge_near),
+    Exhibit("alias", FAMILY, "five query strings for one page", _alias, _judge_alias),
+    Exhibit("missing", FAMILY, "a page that is not there (200 on hosts with soft 404)", _missing, judge_missing),
+)

@@ -1,0 +1,237 @@
+"""HTTP/1.0 and HTTP/1.1 on one connection.
+
+The common case, a reply that fits the socket buffer, is one write in the callback that read the request: no task, no
+queue. Latency, bandwidth and scripts run in a task; what the client pipelines meanwhile waits in the buffer.
+"""
+
+import asyncio
+import socket
+import struct
+import time
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Final, cast
+
+from whimbrel.simweb.answer import Close, Repeat, Reply, Request, Reset, Script, Send, Step, Wait
+from whimbrel.simweb.html import http_date
+from whimbrel.simweb.server.log import Exchange
+from whimbrel.simweb.server.service import Served, Service
+from whimbrel.simweb.web import host_of
+
+_MAX_HEAD: Final = 64 * 1024
+_MAX_REQUESTS: Final = 1_000
+"""Requests on one connection before it is closed, as common servers do."""
+_HIGH_WATER: Final = 1024 * 1024
+_PACE_S: Final = 0.05
+
+
+@lru_cache(maxsize=256)
+def _status_line(version: str, status: int) -> str:
+    try:
+        phrase = HTTPStatus(status).phrase
+    except ValueError:
+        phrase = "Status"
+    return f"{version} {status} {phrase}\r\nServer: simweb\r\n"
+
+
+class Http1(asyncio.Protocol):
+    def __init__(self, service: Service, scheme: str) -> None:
+        self._service = service
+        self._scheme = scheme
+        self._number = next(service.connection_numbers)
+        self._buffer = b""
+        self._requests = 0
+        self._task: asyncio.Task[None] | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self.idle_since = time.monotonic()
+        self.idle_s = 15.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=_HIGH_WATER, low=0)
+        peer, here = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        self._service.connections.add(self)
+        self._client, self._server = f"{peer[0]}:{peer[1]}", f"{here[0]}:{here[1]}"
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._service.connections.discard(self)
+        self._writable.set()
+        if self._task is not None:
+            self._task.cancel()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer = self._buffer + data if self._buffer else data
+        if self._task is None:
+            self._read_requests()
+        elif len(self._buffer) > _MAX_HEAD:
+            self._transport.abort()
+
+    @property
+    def busy(self) -> bool:
+        return self._task is not None
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def _read_requests(self) -> None:
+        while self._buffer and self._task is None and not self._transport.is_closing():
+            end = self._buffer.find(b"\r\n\r\n")
+            if end < 0:
+                if len(self._buffer) > _MAX_HEAD:
+                    self._refuse(431)
+                return
+            head, self._buffer = self._buffer[:end], self._buffer[end + 4 :]
+            self._requests += 1
+            request = self._parse(head)
+            if request is None:
+                self._refuse(400)
+                return
+            self._answer(request)
+
+    def _parse(self, head: bytes) -> Request | None:
+        lines = head.decode("latin-1").split("\r\n")
+        words = lines[0].split(" ")
+        if len(words) != 3 or not words[2].startswith("HTTP/1."):
+            return None
+        headers = {}
+        for line in lines[1:]:
+            name, colon, value = line.partition(":")
+            if not colon:
+                return None
+            headers[name.lower()] = value.strip()
+        method, target, self._http = words
+        authority = headers.get("host", "")
+        if target.startswith("http://"):
+            # Absolute form: the client takes us for a proxy.
+            authority, slash, rest = target[7:].partition("/")
+            target = slash + rest if slash else "/"
+        host = host_of(authority)
+        attempt = self._service.attempt(host, target)
+        return Request(method, host, target, self._scheme, headers, self._requests > 1, attempt, time.time())
+
+    def _refuse(self, status: int) -> None:
+        self._transport.write(f"{_status_line('HTTP/1.1', status)}Content-Length: 0\r\nConnection: close\r\n\r\n".encode())
+        self._transport.close()
+
+    def _answer(self, request: Request) -> None:
+        served = self._service.serve(request)
+        self.idle_s = served.idle_s
+        answer = served.answer
+        if isinstance(answer, Reply) and not served.latency_s and not served.bandwidth:
+            data, closes = self._encode(request, served, answer)
+            self._transport.write(data)
+            if self._writable.is_set():
+                self._finish(request, served, answer.status, len(data), closes=closes)
+                return
+            self._task = asyncio.create_task(self._finish_later(request, served, answer.status, len(data), closes))
+            return
+        self._task = asyncio.create_task(self._run(request, served))
+
+    def _encode(self, request: Request, served: Served, reply: Reply) -> tuple[bytes, bool]:
+        wants = request.headers.get("connection", "").lower()
+        closes = (
+            served.http10
+            or wants == "close"
+            or self._requests >= _MAX_REQUESTS
+            or (self._http == "HTTP/1.0" and wants != "keep-alive")
+            or request.method not in ("GET", "HEAD")
+        )
+        head = [_status_line("HTTP/1.0" if served.http10 else "HTTP/1.1", reply.status)]
+        head.append(f"Date: {http_date(int(self._service.clock.now_s()))}\r\n")
+        for name, value in reply.headers:
+            head.append(f"{name}: {value}\r\n")
+        if reply.status not in (204, 304):
+            head.append(f"Content-Length: {len(reply.body)}\r\n")
+        head.append("Connection: close\r\n\r\n" if closes else "Connection: keep-alive\r\n\r\n")
+        body = b"" if request.method == "HEAD" or reply.status in (204, 304) else reply.body
+        return "".join(head).encode("latin-1", "replace") + body, closes
+
+    def _finish(self, request: Request, served: Served, status: int, sent: int, *, closes: bool) -> None:
+        self._service.log.add(
+            Exchange(
+                *(request.received_s, time.time(), self._number, self._client, self._server, self._scheme, self._http),
+                *(request.method, request.host, request.target, status, sent, served.label),
+                request.headers.get("user-agent", ""),
+            )
+        )
+        self.idle_since = time.monotonic()
+        if closes:
+            self._transport.close()
+
+    async def _finish_later(self, request: Request, served: Served, status: int, sent: int, closes: bool) -> None:
+        try:
+            await self._writable.wait()
+        finally:
+            self._finish(request, served, status, sent, closes=closes)
+            self._go_on()
+
+    async def _run(self, request: Request, served: Served) -> None:
+        """Answers that take time."""
+        answer, sent, closes = served.answer, 0, True
+        try:
+            if served.latency_s:
+                await asyncio.sleep(served.latency_s)
+            if isinstance(answer, Script):
+                closes = False
+                for step in answer.steps:
+                    sent += await self._step(step)
+            else:
+                data, closes = self._encode(request, served, answer)
+                sent = await self._paced(data, served.bandwidth)
+            await self._writable.wait()
+        finally:
+            self._finish(request, served, answer.status, sent, closes=closes)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self._task = None
+        if self._buffer and not self._transport.is_closing():
+            self._read_requests()
+
+    async def _paced(self, data: bytes, bandwidth: int) -> int:
+        piece = max(1, int(bandwidth * _PACE_S)) if bandwidth else len(data)
+        for at in range(0, len(data), piece):
+            if self._transport.is_closing():
+                return at
+            self._transport.write(data[at : at + piece])
+            if at + piece < len(data):
+                await asyncio.sleep(_PACE_S)
+        return len(data)
+
+    async def _step(self, step: Step) -> int:
+        """Carry out one step of a script; returns the bytes sent."""
+        match step:
+            case Send(data):
+                self._transport.write(data)
+                await self._writable.wait()
+                return len(data)
+            case Wait(seconds):
+                await asyncio.sleep(seconds)
+            case Repeat():
+                return await self._repeat(step)
+            case Close():
+                self._transport.close()
+            case Reset():
+                self._reset()
+        return 0
+
+    async def _repeat(self, step: Repeat) -> int:
+        sent = 0
+        while (step.times is None or sent < step.times * len(step.data)) and not self._transport.is_closing():
+            self._transport.write(step.data)
+            sent += len(step.data)
+            await self._writable.wait()
+            await asyncio.sleep(step.every_s)
+        return sent
+
+    def _reset(self) -> None:
+        sock = self._transport.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._transport.abort()

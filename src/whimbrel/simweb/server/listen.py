@@ -1,0 +1,69 @@
+"""Sockets of the simulated web, none of which can be reached from another machine."""
+
+import contextlib
+import errno
+import socket
+from typing import Final
+
+from whimbrel.simweb.host import DEAD_ADDRESS
+
+_BACKLOG: Final = 4096
+_DEAD_FILL: Final = 4
+
+
+class ListenError(OSError):
+    """A port that cannot be had; the message says which and what to do."""
+
+
+def every_loopback(port: int) -> socket.socket:
+    """One listening socket for all of 127.0.0.0/8: the wildcard address, bound to the loopback device."""
+    return _listening("0.0.0.0", port, _BACKLOG)
+
+
+def every_loopback_udp(port: int) -> socket.socket:
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    return _bind(sock, "0.0.0.0", port)
+
+
+def dead(port: int) -> list[socket.socket]:
+    """Sockets that make `DEAD_ADDRESS` swallow connections: a listener that nobody accepts from, its queue full.
+
+    Linux drops the first packet of a connection to a full queue, so the client waits until it gives up.
+    """
+    listener = _listening(DEAD_ADDRESS, port, 0)
+    held = [listener]
+    for _ in range(_DEAD_FILL):
+        filler = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        filler.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            filler.connect((DEAD_ADDRESS, port))
+        held.append(filler)
+    return held
+
+
+def refused(port: int) -> socket.socket:
+    """Hold a port without listening, so that connections are refused and nobody else can take it."""
+    return _bind(socket.socket(socket.AF_INET, socket.SOCK_STREAM), "0.0.0.0", port)
+
+
+def _listening(address: str, port: int, backlog: int) -> socket.socket:
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Lets `dead` listen on one address of a port whose wildcard is taken; the exact address wins.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    _bind(sock, address, port)
+    sock.listen(backlog)
+    return sock
+
+
+def _bind(sock: socket.socket, address: str, port: int) -> socket.socket:
+    sock.setblocking(False)
+    try:
+        # Unprivileged processes may do this since Linux 5.7. Without it we would listen on every interface.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo\0")
+        sock.bind((address, port))
+    except OSError as error:
+        sock.close()
+        reason = "the port is in use" if error.errno == errno.EADDRINUSE else str(error)
+        raise ListenError(f"cannot listen on port {port}: {reason}; choose another with --port") from error
+    return sock

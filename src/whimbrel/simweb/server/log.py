@@ -1,0 +1,90 @@
+"""The access log: one line per exchange, good enough to prove politeness afterwards.
+
+Tab-separated, with a header line. Times are real seconds since 1970. `start` is when the whole request had been read,
+`end` when the last byte of the answer had been handed to the kernel, or the connection was lost. `connection` numbers the TCP
+connections; `server` is the address and port that the client connected to.
+"""
+
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, NamedTuple
+
+COLUMNS: Final = (
+    *("start", "end", "connection", "client", "server", "scheme", "http", "method", "host", "target", "status"),
+    *("bytes", "served", "agent"),
+)
+_FLUSH_LINES: Final = 2_000
+
+
+class Exchange(NamedTuple):
+    start: float
+    end: float
+    connection: int
+    client: str
+    server: str
+    scheme: str
+    http: str
+    method: str
+    host: str
+    target: str
+    status: int
+    bytes: int
+    served: str
+    """`page`, `robots`, `missing`, an exhibit's name, or `unknown-host`."""
+    agent: str
+
+
+class AccessLog:
+    """Collects lines and writes them in blocks; `flush` at the latest every second is the owner's duty."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._file: IO[str] | None = None
+        self._lines: list[str] = []
+        if path is not None:
+            self._file = path.open("w", encoding="utf-8", errors="backslashreplace")
+            self._file.write("\t".join(COLUMNS) + "\n")
+            self._file.flush()
+
+    def __enter__(self) -> "AccessLog":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.flush()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def add(self, e: Exchange) -> None:
+        if self._file is None:
+            return
+        self._lines.append(
+            f"{e.start:.6f}\t{e.end:.6f}\t{e.connection}\t{e.client}\t{e.server}\t{e.scheme}\t{e.http}\t{e.method}\t"
+            f"{_clean(e.host)}\t{_clean(e.target)}\t{e.status}\t{e.bytes}\t{e.served}\t{_clean(e.agent)}\n"
+        )
+        if len(self._lines) >= _FLUSH_LINES:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._file is not None and self._lines:
+            self._file.write("".join(self._lines))
+            self._file.flush()
+            self._lines.clear()
+
+
+def _clean(text: str) -> str:
+    """Hostile clients may put tabs and control characters into targets and agents."""
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
+def read_log(path: Path) -> list[Exchange]:
+    """Read a log back; a half-written last line is left out."""
+    exchanges = []
+    with path.open(encoding="utf-8") as lines:
+        next(lines)
+        for line in lines:
+            if line.endswith("\n"):
+                f = line[:-1].split("\t")
+                exchanges.append(
+                    Exchange(float(f[0]), float(f[1]), int(f[2]), *f[3:10], int(f[10]), int(f[11]), f[12], f[13])
+                )
+    return exchanges

@@ -1,0 +1,165 @@
+"""Start every server of a simulated web, say where it is, stop it in good order."""
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from whimbrel.simweb.clock import VirtualClock
+from whimbrel.simweb.server.control import Control
+from whimbrel.simweb.server.http1 import Http1
+from whimbrel.simweb.server.listen import dead, every_loopback, every_loopback_udp, refused
+from whimbrel.simweb.server.log import AccessLog
+from whimbrel.simweb.server.service import Service, Site, WebSite
+from whimbrel.simweb.spec import WebSpec
+from whimbrel.simweb.web import Web
+
+_SWEEP_S: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """`directory` receives the certificate authority (`ca.pem`), the control socket and `simweb.json`."""
+
+    directory: Path
+    dns_port: int = 18_053
+    log: Path | None = None
+    real_time: bool = False
+    """The clock follows real time instead of standing still."""
+
+
+class Running(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a running web is; written to `simweb.json` so that other commands find it."""
+
+    http_port: int
+    https_port: int
+    dns_port: int
+    seeds: list[str]
+    ca: str
+    control: str
+    log: str
+
+
+def free_ports(spec: WebSpec) -> tuple[WebSpec, int]:
+    """The same web on ports that are free now, and a port for DNS: for tests and demonstrations."""
+    held = [socket.socket(socket.AF_INET, socket.SOCK_STREAM) for _ in range(4)]
+    try:
+        for sock in held:
+            sock.bind(("127.0.0.1", 0))
+        http, https, nobody, dns = (sock.getsockname()[1] for sock in held)
+    finally:
+        for sock in held:
+            sock.close()
+    return msgspec.structs.replace(spec, http_port=http, https_port=https, refused_port=nobody), dns
+
+
+@asynccontextmanager
+async def serving(web: Web, options: ServeOptions) -> AsyncIterator[Running]:
+    """Serve a simulated web over http, https and DNS for as long as the context lasts."""
+    from whimbrel.simweb.dns import DnsTcp, DnsUdp, Resolver
+    from whimbrel.simweb.server.certificate import Authority, server_context
+
+    spec = web.spec
+    clock = VirtualClock(spec.epoch_s, running=options.real_time)
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(_service(WebSite(web), clock, options, spec.codings))
+        for port in (spec.http_port, spec.https_port):
+            for sock in dead(port):
+                stack.callback(sock.close)
+        stack.callback(refused(spec.refused_port).close)
+        authority = Authority(options.directory)
+        await _listen(stack, lambda: Http1(service, "http"), spec.http_port)
+        await _listen(stack, lambda: Negotiated(service), spec.https_port, server_context(authority, web.hosts))
+        resolver = Resolver(web.hosts)
+        udp, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+            lambda: DnsUdp(resolver), sock=every_loopback_udp(options.dns_port)
+        )
+        stack.callback(udp.close)
+        await _listen(stack, lambda: DnsTcp(resolver), options.dns_port)
+        running = Running(
+            http_port=spec.http_port,
+            https_port=spec.https_port,
+            dns_port=options.dns_port,
+            seeds=web.seed_urls(),
+            ca=str(authority.path),
+            control=str(control_path(options.directory)),
+            log=str(options.log or ""),
+        )
+        write_running(options.directory, running)
+        yield running
+
+
+def control_path(directory: Path) -> Path:
+    return directory / "control.sock"
+
+
+def write_running(directory: Path, running: Running) -> None:
+    """Put `simweb.json` in place in one step, so that whoever waits for it reads it whole."""
+    draft = directory / "simweb.json.tmp"
+    draft.write_bytes(msgspec.json.format(msgspec.json.encode(running)))
+    draft.rename(directory / "simweb.json")
+
+
+class Negotiated(asyncio.Protocol):
+    """A TLS connection that becomes HTTP/2 or HTTP/1.1, as the client chose in the handshake."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        from whimbrel.simweb.server.http2 import Http2
+
+        chosen = transport.get_extra_info("ssl_object").selected_alpn_protocol()
+        protocol = Http2(self._service) if chosen == "h2" else Http1(self._service, "https")
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+
+
+@asynccontextmanager
+async def _service(
+    site: Site, clock: VirtualClock, options: ServeOptions, codings: tuple[str, ...]
+) -> AsyncIterator[Service]:
+    """The shared state, its control socket, and the sweeper that closes idle connections and flushes the log."""
+    options.directory.mkdir(parents=True, exist_ok=True)
+    path = control_path(options.directory)
+    path.unlink(missing_ok=True)
+    with AccessLog(options.log) as log:
+        service = Service(site, clock, log, codings)
+        control = await asyncio.start_unix_server(Control(service).handle, path)
+        path.chmod(0o600)
+        sweeper = asyncio.create_task(_sweep(service))
+        try:
+            yield service
+        finally:
+            sweeper.cancel()
+            control.close()
+            for connection in tuple(service.connections):
+                connection.close()
+            path.unlink(missing_ok=True)
+
+
+async def _sweep(service: Service) -> None:
+    while True:
+        await asyncio.sleep(_SWEEP_S)
+        service.log.flush()
+        now = time.monotonic()
+        for connection in tuple(service.connections):
+            if not connection.busy and now - connection.idle_since > connection.idle_s:
+                connection.close()
+
+
+async def _listen(
+    stack: AsyncExitStack,
+    factory: Callable[[], asyncio.Protocol],
+    port: int,
+    context: ssl.SSLContext | None = None,
+) -> None:
+    server = await asyncio.get_running_loop().create_server(factory, sock=every_loopback(port), ssl=context)
+    stack.callback(server.close)
