@@ -1,0 +1,107 @@
+"""`queue`: a bounded FIFO between tasks of one event loop."""
+
+from collections import deque
+from collections.abc import Sequence
+from itertools import islice
+from typing import Generic, TypeVar
+
+from whimbrel.flow.api import Batch, Signal
+from whimbrel.flow.error import ConnectorBroken
+
+T = TypeVar("T")
+
+
+class Queue(Generic[T]):
+    """Meets `api.Connector`. Costs are per batch, not per item: items move by slices."""
+
+    def __init__(self, name: str, capacity: int) -> None:
+        self.name = name
+        self.capacity = capacity
+        self.total = 0
+        """Items taken since the start."""
+        self.lifted = False
+        """While its consumer rests for a change the bound is lifted, so that its producers can finish what they have in
+        hand and rest too. They take up nothing new meanwhile, so what comes is bounded by that."""
+        self._items: deque[T] = deque()
+        self._unacknowledged = 0
+        self._number = 0
+        self._producers = 0
+        self._finished = 0
+        self._broken = ""
+        self._readers: list[Signal] = []
+        self._writers: list[Signal] = []
+
+    @property
+    def queued(self) -> int:
+        return len(self._items)
+
+    @property
+    def room(self) -> int:
+        used = len(self._items) + self._unacknowledged
+        return self.capacity if self.lifted else max(0, self.capacity - used)
+
+    @property
+    def unacknowledged(self) -> int:
+        return self._unacknowledged
+
+    @property
+    def ended(self) -> bool:
+        return not self._items and self._producers > 0 and self._finished >= self._producers
+
+    def offer(self, items: Sequence[T]) -> int:
+        if self._broken:
+            raise ConnectorBroken(self._broken)
+        count = min(len(items), self.room)
+        if count == 0:
+            return 0
+        self._items.extend(items if count == len(items) else islice(items, count))
+        self.total += count
+        for reader in self._readers:
+            reader.set()
+        return count
+
+    def take(self, most: int) -> Batch[T] | None:
+        items = self._items
+        if not items:
+            return None
+        if len(items) <= most:
+            taken = list(items)
+            items.clear()
+        else:
+            taken = [items.popleft() for _ in range(most)]
+        self._unacknowledged += len(taken)
+        self._number += 1
+        return Batch(self._number, taken)
+
+    def acknowledge(self, batch: Batch[T], count: int | None = None) -> None:
+        self._unacknowledged -= len(batch.items)
+        if count is not None and count < len(batch.items):
+            self._items.extendleft(reversed(batch.items[count:]))
+            for reader in self._readers:
+                reader.set()
+        for writer in self._writers:
+            writer.set()
+
+    def join(self) -> None:
+        self._producers += 1
+
+    def end(self) -> None:
+        self._finished += 1
+        for reader in self._readers:
+            reader.set()
+
+    def fail(self, reason: str) -> None:
+        self._broken = self._broken or reason
+        for writer in self._writers:
+            writer.set()
+
+    def watch(self, *, reader: Signal | None = None, writer: Signal | None = None) -> None:
+        if reader is not None and reader not in self._readers:
+            self._readers.append(reader)
+        if writer is not None and writer not in self._writers:
+            self._writers.append(writer)
+
+    def unwatch(self, signal: Signal) -> None:
+        for signals in (self._readers, self._writers):
+            if signal in signals:
+                signals.remove(signal)
