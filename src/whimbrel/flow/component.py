@@ -33,7 +33,7 @@ class Wired:
 
     def __init__(self, config: Any = None) -> None:
         """Stores; work begins in `open`."""
-        self.config = self.Config() if config is None else config
+        self.config: Any = self.Config() if config is None else config
         self._bindings: dict[str, Any] = {}
 
     async def open(self) -> None:

@@ -89,6 +89,18 @@ class Wiring:
         kept = (c for c in self.connectors if not c.source.startswith(ends) and not c.target.startswith(ends))
         return replace(self, components=_without(self.components, component), connectors=tuple(kept))
 
+    def configuring(self, name: str, **settings: Any) -> "Wiring":
+        """The same wiring with some settings of a component or provider changed."""
+
+        def changed(spec: Any) -> Any:
+            return replace(spec, config={**spec.config, **settings}) if spec.name == name else spec
+
+        return replace(
+            self,
+            components=tuple(changed(spec) for spec in self.components),
+            providers=tuple(changed(spec) for spec in self.providers),
+        )
+
     def rebinding(self, component: str, need: str, provider: str) -> "Wiring":
         """The same wiring with a component's need bound to another provider."""
         changed = (

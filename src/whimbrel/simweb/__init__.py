@@ -11,7 +11,8 @@ The nouns:
 - A *page* (`page.py`) is ordinary: HTML about a topic, with links. `html.py` writes its bytes, fast.
 - An *exhibit* (`exhibit/`) is everything else: faults, traps, duplicates, odd URLs. Page exhibits live on every
   host under `/x/NAME/K`; host exhibits have a host of their own, `NAME.exhibit.SUFFIX`. Each says what it does, what a
-  correct crawl makes of it, and which links it holds. Ordinary pages link to exhibits as often as the specification says.
+  correct crawl makes of it, and which links it holds. Ordinary pages link to exhibits as often as the specification
+  says.
 - An *answer* (`answer.py`) is what a server does with a request: a reply, or a script of raw steps for faults.
 - The *truth* (`truth.py`) walks the same functions as the server and says for each URL the outcome of a correct crawl.
 - The *server* (`server/`) speaks HTTP/1.0, 1.1 and 2, http and https; `dns.py` speaks DNS; the access log proves

@@ -106,7 +106,7 @@ class Truth:
                     self._discover(link, depth + 1, waiting)
 
     def _discover(self, url: str, depth: int, waiting: deque[tuple[str, int]]) -> None:
-        if url in self._seen or self._scope_key(url) not in self._scope and self._options.scope != "any":
+        if url in self._seen or (self._scope_key(url) not in self._scope and self._options.scope != "any"):
             return
         self._seen.add(url)
         waiting.append((url, depth))
@@ -132,9 +132,7 @@ class Truth:
             if payload in self._payloads:
                 outcome, reason = "duplicate", "same-payload"
             self._payloads.add(payload)
-        row = Row(
-            url=url, outcome=outcome, reason=reason, depth=depth, payload=payload, near=finding.near, topic=topic
-        )
+        row = Row(url=url, outcome=outcome, reason=reason, depth=depth, payload=payload, near=finding.near, topic=topic)
         return row, (*finding.links, *self._sitemaps(host))
 
     def _cut(self, url: str, target: str, depth: int) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from typing import Final
 
 from whimbrel.simweb.answer import Answer, Reply, Request, html
@@ -62,7 +63,7 @@ class Place:
     def document(self, main: str = "", head: str = "", title: str = "") -> str:
         """A small page that no other place has."""
         title = title or f"{self.name} {self.rest}"
-        where = f"{self.name} {self.rest} {self.query} of site {self.host.content}".replace("&", "&amp;").replace("<", "&lt;")
+        where = escape(f"{self.name} {self.rest} {self.query} of site {self.host.content}", quote=False)
         filler = " ".join(f"{self.host.topic} {at}" for at in range(24))
         return (
             f'<!DOCTYPE html>\n<html lang="en"><head><title>{title}</title>{head}</head>\n'

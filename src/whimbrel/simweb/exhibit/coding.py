@@ -93,7 +93,9 @@ EXHIBITS: Final = (
     Exhibit("coding-wrong", FAMILY, "says gzip and is not", _plain_as_gzip, always("stored", "undecodable")),
     Exhibit("coding-cut", FAMILY, "gzip that ends half way", _cut, always("stored", "undecodable")),
     *(
-        Exhibit(f"bomb-{coding}", FAMILY, f"{coding} that decodes to 256 MB", _bomb(coding), always("stored", "decoded-cut"))
+        Exhibit(
+            f"bomb-{coding}", FAMILY, f"{coding} that decodes to 256 MB", _bomb(coding), always("stored", "decoded-cut")
+        )
         for coding in ("gzip", "deflate", "br", "zstd")
     ),
 )

@@ -102,7 +102,9 @@ def _no_length(place: Place, request: Request) -> Answer:
 
 
 def _http10(place: Place, request: Request) -> Answer:
-    return Script((Send(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n" + place.document().encode()), Close()), 200)
+    return Script(
+        (Send(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n" + place.document().encode()), Close()), 200
+    )
 
 
 def _interim(place: Place, request: Request) -> Answer:
@@ -117,7 +119,9 @@ def _stored(place: Place) -> Finding:
 
 EXHIBITS: Final = (
     Exhibit("reset", FAMILY, "resets the connection instead of answering", _reset, always("failed", "reset")),
-    Exhibit("reset-reused", FAMILY, "resets a connection that was used before; answers on a new one", _reset_reused, _stored),
+    Exhibit(
+        "reset-reused", FAMILY, "resets a connection that was used before; answers on a new one", _reset_reused, _stored
+    ),
     Exhibit("close-early", FAMILY, "closes the connection without a byte", _close_early, always("failed", "closed")),
     Exhibit("stall", FAMILY, "accepts the request and never answers", _stall, always("failed", "timeout")),
     Exhibit("stall-body", FAMILY, "stops in the middle of the body", _stall_body, always("failed", "timeout")),
@@ -125,12 +129,16 @@ EXHIBITS: Final = (
     Exhibit("drip", FAMILY, "sends five bytes a second, for ever", _drip, always("failed", "too-slow")),
     Exhibit("truncated", FAMILY, "closes half way through the announced length", _truncated, always("failed", "cut")),
     Exhibit("length-short", FAMILY, "sends more bytes than it announced", _length_short, _stored),
-    Exhibit("length-invalid", FAMILY, "announces a length that is no number", _length_invalid, always("failed", "bad-http")),
+    Exhibit(
+        "length-invalid", FAMILY, "announces a length that is no number", _length_invalid, always("failed", "bad-http")
+    ),
     Exhibit("chunked", FAMILY, "a correct body in chunks", _chunked_good, _stored),
     Exhibit("chunk-broken", FAMILY, "a chunk whose size is no number", _chunk_broken, always("failed", "bad-http")),
     Exhibit("chunk-cut", FAMILY, "chunks without the last one", _chunk_cut, always("failed", "cut")),
     Exhibit("garbage", FAMILY, "bytes that are not HTTP", _garbage, always("failed", "bad-http")),
-    Exhibit("header-endless", FAMILY, "a header that never ends", _header_endless, always("failed", "header-too-large")),
+    Exhibit(
+        "header-endless", FAMILY, "a header that never ends", _header_endless, always("failed", "header-too-large")
+    ),
     Exhibit("header-huge", FAMILY, "one header line of 2 MB", _header_huge, always("failed", "header-too-large")),
     Exhibit("body-endless", FAMILY, "a body that never ends", _body_endless, always("stored", "truncated-length")),
     Exhibit("no-length", FAMILY, "a body that ends where the connection does", _no_length, _stored),

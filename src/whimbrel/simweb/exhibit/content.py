@@ -38,9 +38,10 @@ def _charset(encoding: str, content_type: str, head: str = "", bom: bytes = b"")
 def _broken(place: Place, request: Request) -> Answer:
     return html(
         f"<html><title>{place.name} {place.rest} of {place.host.content}</title><b><i></b><p <p>><table><tr><div>"
-        f"<a href='{place.found_path()}' class=\"x'>text</a href></div><!-- <a href='/x/found/hidden'> --!>"
+        f"<a href='{place.found_path()}' class=\"x'\">text</a href></div><!-- <a href='/x/found/hidden'> --!>"
         f"<ul><li><li></p></br><a><a name=n></a><img src=></table></body></html></html><p>tail "
-        + "loose ends &amp &unknown; &#x110000; " * 12
+        + "loose ends &amp &unknown; &#x110000; "
+        * 12
     )
 
 
@@ -50,7 +51,9 @@ def _nested(place: Place, request: Request) -> Answer:
 
 def _unclosed(place: Place, request: Request) -> Answer:
     filler = "<!-- " + "never closed " * 50
-    return html(f"<title>{place.name} {place.rest} {place.host.content}</title><a href='{place.found_path()}'>a{filler}")
+    return html(
+        f"<title>{place.name} {place.rest} {place.host.content}</title><a href='{place.found_path()}'>a{filler}"
+    )
 
 
 def _nul(place: Place, request: Request) -> Answer:

@@ -21,7 +21,9 @@ def _copy(place: Place, request: Request) -> Answer:
 
 def _near(place: Place, request: Request) -> Answer:
     # Long, equal but for one line: what a near-duplicate detector should find and an exact one should not.
-    prose = "".join(f"<p>{at} {place.host.topic} all pages of this group say so, {at * 7} times.</p>\n" for at in range(60))
+    prose = "".join(
+        f"<p>{at} {place.host.topic} all pages of this group say so, {at * 7} times.</p>\n" for at in range(60)
+    )
     return html(_original(place).document(f"{prose}<p>Copy number {place.k}.</p>"))
 
 

@@ -42,7 +42,7 @@ def odd_links(place: Place) -> tuple[OddLink, ...]:
         OddLink(f"\\x\\found\\{k}\\backslash", f"{base}/backslash"),
         OddLink(f"  \t/x/found/{k}/white\n\tspace  ", f"{base}/whitespace"),
         OddLink(f"{origin.replace('://', '://user:secret@')}/x/found/{k}/userinfo", f"{base}/userinfo"),
-        OddLink(f"{host.scheme}://{host.name}:000{host.port}/x/found/{k}/port", f"{host.scheme}://{host.name}:{host.port}/x/found/{k}/port"),
+        OddLink(f"{host.scheme}://{host.name}:000{host.port}/x/found/{k}/port", f"{base}/port"),
         OddLink(f"{shouted}/x/found/{k}/Case", f"{base}/Case"),
         OddLink(f"/x/found/{k}/case", f"{base}/case"),
         OddLink(f"/x/found/{k}/fragment#a", f"{base}/fragment"),
@@ -55,8 +55,21 @@ def odd_links(place: Place) -> tuple[OddLink, ...]:
         OddLink(f"/x//found/{k}", f"{origin}/x//found/{k}"),
         OddLink(f"http://{IDN_SPELT}{_exhibit_tail(place)}/", f"http://{IDN_LABEL}{_exhibit_tail(place)}/"),
         OddLink(f"/x/found/{k}/{'l' * LONG}", f"{base}/{'l' * LONG}"),
-        *(OddLink(f"/x/found/{k}/{path}", f"{base}/{path}") for path in ("semi;colon", "at@sign", "plus+sign", "tilde~")),
-        *(OddLink(href, "") for href in ("javascript:void(0)", "mailto:a@b.test", "data:text/html,x", "tel:123", "http://", "http://[::1")),
+        *(
+            OddLink(f"/x/found/{k}/{path}", f"{base}/{path}")
+            for path in ("semi;colon", "at@sign", "plus+sign", "tilde~")
+        ),
+        *(
+            OddLink(href, "")
+            for href in (
+                "javascript:void(0)",
+                "mailto:a@b.test",
+                "data:text/html,x",
+                "tel:123",
+                "http://",
+                "http://[::1",
+            )
+        ),
         OddLink(f"ftp://{host.name}/file", ""),
         OddLink("#top", place.url()),
         OddLink("", place.url()),

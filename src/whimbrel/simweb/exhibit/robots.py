@@ -157,9 +157,7 @@ _VARIANTS: Final = (
         *("own-agent", "a group for Whimbrel beside one that forbids all"),
         *(_file("User-agent: *\nDisallow: /\n\nUser-agent: whimbrel\nDisallow: /private/\n"), private),
     ),
-    RobotsVariant(
-        "other-agent", "forbids all to another crawler", _file("User-agent: googlebot\nDisallow: /\n")
-    ),
+    RobotsVariant("other-agent", "forbids all to another crawler", _file("User-agent: googlebot\nDisallow: /\n")),
     RobotsVariant(
         *("group-merge", "two groups for the same agents"),
         _file(f"{_RULES}\nUser-agent: other\nDisallow: /\n\nUser-agent: *\nDisallow: /notes/\n"),
@@ -185,11 +183,14 @@ _VARIANTS: Final = (
         *(_file("Clean-param: ref\nUser-agent: *\nNoindex: /\njust text\nDisallow: /private/\n"), private),
     ),
     RobotsVariant("no-group", "a rule before any User-agent", _file("Disallow: /\n")),
+    RobotsVariant(*("crawl-delay", "Crawl-delay: 2", _file(f"{_RULES}Crawl-delay: 2\n"), private), crawl_delay_s=2.0),
     RobotsVariant(
-        *("crawl-delay", "Crawl-delay: 2", _file(f"{_RULES}Crawl-delay: 2\n"), private), crawl_delay_s=2.0
-    ),
-    RobotsVariant(
-        *("crawl-delay-long", "Crawl-delay: 1000, more than is honoured", _file(f"{_RULES}Crawl-delay: 1000\n"), private),
+        *(
+            "crawl-delay-long",
+            "Crawl-delay: 1000, more than is honoured",
+            _file(f"{_RULES}Crawl-delay: 1000\n"),
+            private,
+        ),
         crawl_delay_s=1000.0,
     ),
     RobotsVariant("redirect-1", "one redirect, then rules", _hops(1), private),

@@ -6,7 +6,16 @@ from http import HTTPStatus
 from typing import Final
 
 from whimbrel.simweb.answer import Answer, Reply, Request, html
-from whimbrel.simweb.exhibit.api import Exhibit, Finding, Judge, Place, Respond, always, stored_with_link, serve_with_link
+from whimbrel.simweb.exhibit.api import (
+    Exhibit,
+    Finding,
+    Judge,
+    Place,
+    Respond,
+    always,
+    serve_with_link,
+    stored_with_link,
+)
 
 FAMILY: Final = "status"
 MAX_TRIES: Final = 3

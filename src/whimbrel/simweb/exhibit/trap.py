@@ -1,6 +1,7 @@
 """Endless places. What a correct crawl leaves of each is decided by the URL limits alone (`truth.Limits`)."""
 
 import hashlib
+from collections.abc import Callable
 from typing import Final
 
 from whimbrel.simweb.answer import Answer, Request
@@ -52,7 +53,7 @@ def _listing(place: Place) -> list[str]:
     return [] if place.query else [place.path(query=f"item={at}") for at in range(LISTED)]
 
 
-Next = type(_calendar)
+Next = Callable[[Place], list[str]]
 
 
 def _respond(links: Next) -> Respond:

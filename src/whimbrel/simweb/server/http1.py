@@ -54,7 +54,7 @@ class Http1(asyncio.Protocol):
         self._service.connections.add(self)
         self._client, self._server = f"{peer[0]}:{peer[1]}", f"{here[0]}:{here[1]}"
 
-    def connection_lost(self, error: Exception | None) -> None:
+    def connection_lost(self, _error: Exception | None) -> None:
         self._service.connections.discard(self)
         self._writable.set()
         if self._task is not None:
@@ -117,7 +117,8 @@ class Http1(asyncio.Protocol):
         return Request(method, host, target, self._scheme, headers, self._requests > 1, attempt, time.time())
 
     def _refuse(self, status: int) -> None:
-        self._transport.write(f"{_status_line('HTTP/1.1', status)}Content-Length: 0\r\nConnection: close\r\n\r\n".encode())
+        head = _status_line("HTTP/1.1", status)
+        self._transport.write(f"{head}Content-Length: 0\r\nConnection: close\r\n\r\n".encode())
         self._transport.close()
 
     def _answer(self, request: Request) -> None:
@@ -130,7 +131,9 @@ class Http1(asyncio.Protocol):
             if self._writable.is_set():
                 self._finish(request, served, answer.status, len(data), closes=closes)
                 return
-            self._task = asyncio.create_task(self._finish_later(request, served, answer.status, len(data), closes))
+            self._task = asyncio.create_task(
+                self._finish_later(request, served, answer.status, len(data), closes=closes)
+            )
             return
         self._task = asyncio.create_task(self._run(request, served))
 
@@ -165,7 +168,7 @@ class Http1(asyncio.Protocol):
         if closes:
             self._transport.close()
 
-    async def _finish_later(self, request: Request, served: Served, status: int, sent: int, closes: bool) -> None:
+    async def _finish_later(self, request: Request, served: Served, status: int, sent: int, *, closes: bool) -> None:
         try:
             await self._writable.wait()
         finally:

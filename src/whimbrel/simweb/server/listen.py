@@ -20,9 +20,9 @@ def every_loopback(port: int) -> socket.socket:
     return _listening("0.0.0.0", port, _BACKLOG)
 
 
-def every_loopback_udp(port: int) -> socket.socket:
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    return _bind(sock, "0.0.0.0", port)
+def loopback_udp(port: int) -> socket.socket:
+    """For datagrams to 127.0.0.1 alone: an answer leaves from the address it was asked at only if that is bound."""
+    return _bind(socket.socket(socket.AF_INET, socket.SOCK_DGRAM), "127.0.0.1", port)
 
 
 def dead(port: int) -> list[socket.socket]:
@@ -34,7 +34,7 @@ def dead(port: int) -> list[socket.socket]:
     held = [listener]
     for _ in range(_DEAD_FILL):
         filler = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        filler.setblocking(False)
+        filler.settimeout(0)
         with contextlib.suppress(BlockingIOError):
             filler.connect((DEAD_ADDRESS, port))
         held.append(filler)
@@ -57,7 +57,7 @@ def _listening(address: str, port: int, backlog: int) -> socket.socket:
 
 
 def _bind(sock: socket.socket, address: str, port: int) -> socket.socket:
-    sock.setblocking(False)
+    sock.settimeout(0)
     try:
         # Unprivileged processes may do this since Linux 5.7. Without it we would listen on every interface.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo\0")

@@ -1,13 +1,13 @@
 """The access log: one line per exchange, good enough to prove politeness afterwards.
 
 Tab-separated, with a header line. Times are real seconds since 1970. `start` is when the whole request had been read,
-`end` when the last byte of the answer had been handed to the kernel, or the connection was lost. `connection` numbers the TCP
-connections; `server` is the address and port that the client connected to.
+`end` when the last byte of the answer had been handed to the kernel, or the connection was lost. `connection` numbers
+the TCP connections; `server` is the address and port that the client connected to.
 """
 
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Final, NamedTuple
+from typing import IO, Final, NamedTuple, Self
 
 COLUMNS: Final = (
     *("start", "end", "connection", "client", "server", "scheme", "http", "method", "host", "target", "status"),
@@ -45,10 +45,12 @@ class AccessLog:
             self._file.write("\t".join(COLUMNS) + "\n")
             self._file.flush()
 
-    def __enter__(self) -> "AccessLog":
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.flush()
         if self._file is not None:
             self._file.close()
@@ -83,8 +85,12 @@ def read_log(path: Path) -> list[Exchange]:
         next(lines)
         for line in lines:
             if line.endswith("\n"):
-                f = line[:-1].split("\t")
+                start, end, number, *texts, status, size, served, agent = line[:-1].split("\t")
+                client, server, scheme, http, method, host, target = texts
                 exchanges.append(
-                    Exchange(float(f[0]), float(f[1]), int(f[2]), *f[3:10], int(f[10]), int(f[11]), f[12], f[13])
+                    Exchange(
+                        *(float(start), float(end), int(number), client, server, scheme, http, method, host, target),
+                        *(int(status), int(size), served, agent),
+                    )
                 )
     return exchanges

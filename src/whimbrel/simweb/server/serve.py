@@ -5,21 +5,28 @@ import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from whimbrel.simweb.clock import VirtualClock
+from whimbrel.simweb.host import Hosts
 from whimbrel.simweb.server.control import Control
 from whimbrel.simweb.server.http1 import Http1
-from whimbrel.simweb.server.listen import dead, every_loopback, every_loopback_udp, refused
+from whimbrel.simweb.server.listen import dead, every_loopback, loopback_udp, refused
 from whimbrel.simweb.server.log import AccessLog
 from whimbrel.simweb.server.service import Service, Site, WebSite
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
+
+if TYPE_CHECKING:
+    from whimbrel.simweb.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from whimbrel.simweb.snapshot import Snapshot
 
 _SWEEP_S: Final = 0.5
 
@@ -49,23 +56,18 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
 
 def free_ports(spec: WebSpec) -> tuple[WebSpec, int]:
     """The same web on ports that are free now, and a port for DNS: for tests and demonstrations."""
-    held = [socket.socket(socket.AF_INET, socket.SOCK_STREAM) for _ in range(4)]
-    try:
-        for sock in held:
+    with ExitStack() as held:
+        kinds = (socket.SOCK_STREAM, socket.SOCK_STREAM, socket.SOCK_STREAM, socket.SOCK_DGRAM)
+        sockets = [held.enter_context(socket.socket(socket.AF_INET, kind)) for kind in kinds]
+        for sock in sockets:
             sock.bind(("127.0.0.1", 0))
-        http, https, nobody, dns = (sock.getsockname()[1] for sock in held)
-    finally:
-        for sock in held:
-            sock.close()
+        http, https, nobody, dns = (sock.getsockname()[1] for sock in sockets)
     return msgspec.structs.replace(spec, http_port=http, https_port=https, refused_port=nobody), dns
 
 
 @asynccontextmanager
 async def serving(web: Web, options: ServeOptions) -> AsyncIterator[Running]:
     """Serve a simulated web over http, https and DNS for as long as the context lasts."""
-    from whimbrel.simweb.dns import DnsTcp, DnsUdp, Resolver
-    from whimbrel.simweb.server.certificate import Authority, server_context
-
     spec = web.spec
     clock = VirtualClock(spec.epoch_s, running=options.real_time)
     async with AsyncExitStack() as stack:
@@ -74,26 +76,61 @@ async def serving(web: Web, options: ServeOptions) -> AsyncIterator[Running]:
             for sock in dead(port):
                 stack.callback(sock.close)
         stack.callback(refused(spec.refused_port).close)
-        authority = Authority(options.directory)
-        await _listen(stack, lambda: Http1(service, "http"), spec.http_port)
-        await _listen(stack, lambda: Negotiated(service), spec.https_port, server_context(authority, web.hosts))
-        resolver = Resolver(web.hosts)
-        udp, _ = await asyncio.get_running_loop().create_datagram_endpoint(
-            lambda: DnsUdp(resolver), sock=every_loopback_udp(options.dns_port)
-        )
-        stack.callback(udp.close)
-        await _listen(stack, lambda: DnsTcp(resolver), options.dns_port)
-        running = Running(
-            http_port=spec.http_port,
-            https_port=spec.https_port,
-            dns_port=options.dns_port,
-            seeds=web.seed_urls(),
-            ca=str(authority.path),
-            control=str(control_path(options.directory)),
-            log=str(options.log or ""),
-        )
-        write_running(options.directory, running)
-        yield running
+        ports = (spec.http_port, spec.https_port)
+        yield await _listening(stack, service, web.hosts, ports, options, web.seed_urls())
+
+
+@asynccontextmanager
+async def serving_snapshot(
+    snapshot: "Snapshot", options: ServeOptions, *, http_port: int, https_port: int
+) -> AsyncIterator[Running]:
+    """Serve what is stored in WARC files over http, https and DNS for as long as the context lasts.
+
+    Bodies keep the coding they are stored in, whatever the client accepts.
+    """
+    from whimbrel.simweb.snapshot import SnapshotHosts
+
+    hosts = SnapshotHosts(snapshot.hosts(), http_port, https_port)
+    clock = VirtualClock(hosts.spec.epoch_s, running=options.real_time)
+    async with AsyncExitStack() as stack:
+        stack.callback(snapshot.close)
+        service = await stack.enter_async_context(_service(snapshot, clock, options, ()))
+        seeds = [hosts.served_at(url) for url in snapshot.urls()[:1]]
+        yield await _listening(stack, service, hosts, (http_port, https_port), options, seeds)
+
+
+async def _listening(
+    stack: AsyncExitStack,
+    service: Service,
+    hosts: Hosts,
+    ports: tuple[int, int],
+    options: ServeOptions,
+    seeds: list[str],
+) -> Running:
+    """Open every port and say so in `simweb.json`."""
+    # Imported here: they need the `bench` extra.
+    from whimbrel.simweb.dns import DnsTcp, DnsUdp, Resolver
+    from whimbrel.simweb.server.certificate import Authority, server_context
+
+    authority, resolver = Authority(options.directory), Resolver(hosts)
+    await _listen(stack, lambda: Http1(service, "http"), every_loopback(ports[0]))
+    await _listen(stack, lambda: Negotiated(service), every_loopback(ports[1]), server_context(authority, hosts))
+    udp, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+        lambda: DnsUdp(resolver), sock=loopback_udp(options.dns_port)
+    )
+    stack.callback(udp.close)
+    await _listen(stack, lambda: DnsTcp(resolver), every_loopback(options.dns_port))
+    running = Running(
+        http_port=ports[0],
+        https_port=ports[1],
+        dns_port=options.dns_port,
+        seeds=seeds,
+        ca=str(authority.path),
+        control=str(control_path(options.directory)),
+        log=str(options.log or ""),
+    )
+    write_running(options.directory, running)
+    return running
 
 
 def control_path(directory: Path) -> Path:
@@ -158,8 +195,8 @@ async def _sweep(service: Service) -> None:
 async def _listen(
     stack: AsyncExitStack,
     factory: Callable[[], asyncio.Protocol],
-    port: int,
+    sock: socket.socket,
     context: ssl.SSLContext | None = None,
 ) -> None:
-    server = await asyncio.get_running_loop().create_server(factory, sock=every_loopback(port), ssl=context)
+    server = await asyncio.get_running_loop().create_server(factory, sock=sock, ssl=context)
     stack.callback(server.close)

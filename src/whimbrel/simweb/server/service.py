@@ -53,9 +53,7 @@ class WebSite:
         answer = self._web.respond(host, request, now_s)
         if request.scheme != host.scheme and request.target != "/robots.txt":
             answer = Reply(301, (("Location", host.origin + request.target),))
-        return Served(
-            answer, self._label(host, request), host.latency_s, host.bandwidth, host.idle_s, host.http10
-        )
+        return Served(answer, self._label(host, request), host.latency_s, host.bandwidth, host.idle_s, host.http10)
 
     def _label(self, host: Host, request: Request) -> str:
         target = request.target

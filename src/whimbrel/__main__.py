@@ -1,0 +1,5 @@
+"""`python -m whimbrel` is the same as `whimbrel`."""
+
+from whimbrel.cli import main
+
+main()

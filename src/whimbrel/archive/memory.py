@@ -1,0 +1,53 @@
+"""An archive in memory, written out as JSON lines at the end. It keeps no bodies."""
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from whimbrel.archive.api import Record
+from whimbrel.flow import Config, Provider
+from whimbrel.parse.api import Visited
+
+
+class ArchiveConfig(Config, frozen=True):
+    directory: str = ""
+    """Where `outcomes.jsonl` is written; empty is nowhere."""
+
+
+class MemoryArchive(Provider):
+    Config = ArchiveConfig
+
+    def __init__(self, config: ArchiveConfig) -> None:
+        super().__init__(config)
+        self.records: list[Record] = []
+        self.outcomes: Counter[str] = Counter()
+        self.bytes = 0
+
+    def keep(self, visited: Visited) -> None:
+        fetched = visited.fetched
+        visit, response = fetched.visit, fetched.response
+        size = len(response.body) if response is not None else 0
+        self.outcomes[visited.outcome] += 1
+        self.bytes += size
+        self.records.append(
+            Record(
+                url=visit.url.text,
+                outcome=visited.outcome,
+                reason=visited.reason,
+                status=response.status if response is not None else 0,
+                depth=visit.depth,
+                bytes=size,
+                title=visited.title,
+                links=visited.links,
+                address=response.address if response is not None else "",
+                discovered_from=visit.source,
+                started_at=round(fetched.started_s, 6),
+                elapsed_ms=round(fetched.elapsed_s * 1000, 3),
+            )
+        )
+
+    async def close(self) -> None:
+        if self.config.directory:
+            path = Path(self.config.directory) / "outcomes.jsonl"
+            path.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in self.records))

@@ -1,0 +1,65 @@
+"""Progress for people: a live panel on a terminal, plain lines elsewhere."""
+
+import time
+from types import TracebackType
+from typing import Final, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from whimbrel.job.crawl import Progress
+
+_LINE_EVERY_S: Final = 2.0
+
+
+class ProgressDisplay:
+    """Use as a context; `show` takes the crawl at a moment."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
+        self._last_line = 0.0
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, progress: Progress) -> None:
+        if self._live is not None:
+            self._live.update(_panel(progress))
+        elif time.monotonic() - self._last_line >= _LINE_EVERY_S:
+            self._last_line = time.monotonic()
+            self._console.print(one_line(progress), highlight=False)
+
+
+def one_line(progress: Progress) -> str:
+    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in progress.outcomes.items())
+    return (
+        f"{progress.elapsed_s:6.1f} s  {progress.visited:,} visited ({progress.pages_per_s:,.0f}/s), "
+        f"{progress.queued:,} queued, {progress.visiting} under way; {outcomes or 'nothing yet'}"
+    )
+
+
+def _panel(progress: Progress) -> Group:
+    numbers = Table.grid(padding=(0, 2))
+    numbers.add_row("visited", f"{progress.visited:,}", f"{progress.pages_per_s:,.0f} pages/s")
+    numbers.add_row("queued", f"{progress.queued:,}", f"{progress.visiting} under way")
+    numbers.add_row("bytes", f"{progress.bytes / 1e6:,.1f} MB", f"{progress.elapsed_s:.1f} s")
+    for outcome, count in progress.outcomes.items():
+        numbers.add_row(Text(outcome, style="green" if outcome == "stored" else "yellow"), f"{count:,}", "")
+    queues = Table.grid(padding=(0, 2))
+    for name, (fill, capacity) in progress.connectors.items():
+        queues.add_row(
+            Text(name, style="dim"), ProgressBar(total=capacity, completed=fill, width=24), f"{fill}/{capacity}"
+        )
+    return Group(numbers, Text(""), queues)

@@ -1,0 +1,5 @@
+"""A crawl as a whole: the wirings that Whimbrel ships, what they may name, and how a crawl's options become one.
+
+Wirings are TOML files beside this one; `standalone.toml` is the whole life of a URL on one page. `parts.py` is the
+registry of names that a wiring may use. `crawl.py` takes a crawl's options, configures a wiring with them and runs it.
+"""

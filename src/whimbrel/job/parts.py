@@ -1,0 +1,42 @@
+"""The names that a wiring may use."""
+
+from pathlib import Path
+from typing import Final
+
+from whimbrel.flow import Registry, Wiring
+from whimbrel.flow.toml import read_wiring
+
+_COMPONENTS: Final = {
+    "archivist": "whimbrel.archive.archivist:Archivist",
+    "distributor": "whimbrel.frontier.distributor:Distributor",
+    "downloader": "whimbrel.fetch.downloader:Downloader",
+    "parser": "whimbrel.parse.parser:Parser",
+    "traversal": "whimbrel.frontier.traversal:Traversal",
+}
+_PROVIDERS: Final = {
+    "curl-transport": "whimbrel.fetch.curl:CurlTransport",
+    "dns-resolver": "whimbrel.fetch.resolver:DnsResolver",
+    "memory-archive": "whimbrel.archive.memory:MemoryArchive",
+    "memory-frontier": "whimbrel.frontier.memory:MemoryFrontier",
+    "memory-seen": "whimbrel.frontier.memory:MemorySeen",
+    "system-clock": "whimbrel.clock:SystemClock",
+}
+_HERE: Final = Path(__file__).parent
+
+
+def registry(*files: Path) -> Registry:
+    """What Whimbrel ships, what installed packages offer, and what the user's files define, the later before the
+    earlier."""
+    found = Registry().components(_COMPONENTS).providers(_PROVIDERS).entry_points()
+    for file in files:
+        found.file(file)
+    return found
+
+
+def wiring_names() -> list[str]:
+    return sorted(path.stem for path in _HERE.glob("*.toml"))
+
+
+def wiring(name: str) -> Wiring:
+    """A wiring that Whimbrel ships, or that a file holds; a WiringError when it cannot be read."""
+    return read_wiring(_HERE / f"{name}.toml" if name in wiring_names() else Path(name))

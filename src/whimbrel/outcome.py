@@ -1,0 +1,31 @@
+"""How a visit ends. The words are a contract: tables, `whimbrel why` and the simulated web's truth use them.
+
+Every visit has one outcome and a reason; every URL has exactly one final outcome per schedule.
+"""
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    STORED = "stored"
+    """The page is in the archive."""
+    UNCHANGED = "unchanged"
+    """The server said it has not changed."""
+    DUPLICATE = "duplicate"
+    """Another URL has brought the same payload."""
+    REDIRECTED = "redirected"
+    """The server sent us to another URL, which has its own visit."""
+    DENIED = "denied"
+    """robots.txt forbids it, or could not be obtained."""
+    GONE = "gone"
+    """404 or 410."""
+    FAILED = "failed"
+    """No usable answer after all tries."""
+    DROPPED = "dropped"
+    """A limit or a trap rule cut it before it was visited."""
+    RETRY = "retry"
+    """To be visited again; never final."""
+
+    @property
+    def final(self) -> bool:
+        return self is not Outcome.RETRY

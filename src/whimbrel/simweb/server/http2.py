@@ -1,0 +1,399 @@
+"""HTTP/2 on one connection: many requests at once, each on a stream of its own.
+
+A reply that fits the windows is written in the callback that read the request. What has to wait, for a window, for the
+socket, for latency, bandwidth or a script, runs in a task of its stream. The connection owns these tasks; they end with
+their stream or with the connection. Frames leave as soon as they are made, and answers wait while the socket is full.
+Nor do we read then, since pings and settings make us write: a client that does not read costs little memory.
+
+A script is raw HTTP/1 and has no literal meaning here. It is translated; Wait and Repeat stay what they are.
+
+- Nothing but Reset: the whole connection is reset, as in HTTP/1. Reset after other steps: RST_STREAM, INTERNAL_ERROR.
+- Bytes that are a response head: HEADERS without what is about connections (RFC 9113 §8.2.2). Heads of 1xx likewise.
+- Bytes after the head: DATA. What exceeds the announced length is left out: HTTP/1 clients do not read it either, and
+  HTTP/2 clients must refuse it (RFC 9113 §8.1.1).
+- A chunked body: RST_STREAM, PROTOCOL_ERROR, after HEADERS. There are no chunks in HTTP/2.
+- Close, or the end of the script: END_STREAM; where more was due, RST_STREAM, CANCEL.
+- Bytes that are no HTTP/1: RST_STREAM, PROTOCOL_ERROR.
+- A head that does not end: HEADERS with the first 256 KiB of it, then RST_STREAM, ENHANCE_YOUR_CALM.
+
+A host's `http10` means nothing here: who must speak HTTP/1.0 must not offer HTTP/2 in the handshake.
+"""
+
+import asyncio
+import re
+import socket
+import struct
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Final, cast
+
+from h2 import events
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
+from h2.exceptions import H2Error
+from hpack import Encoder
+
+from whimbrel.simweb.answer import Close, Repeat, Reply, Request, Reset, Script, Send, Step, Wait
+from whimbrel.simweb.html import http_date
+from whimbrel.simweb.server.log import Exchange
+from whimbrel.simweb.server.service import Served, Service
+from whimbrel.simweb.web import host_of
+
+_HIGH_WATER: Final = 256 * 1024
+_PACE_S: Final = 0.05
+_MAX_HEAD: Final = 256 * 1024
+_STATUS_LINE: Final = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: |\r\n|$)")
+_CONNECTION_FIELDS: Final = ("connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade")
+
+Fields = list[tuple[bytes, bytes]]
+
+
+class Http2(asyncio.Protocol):
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._number = next(service.connection_numbers)
+        # Fields are written by us, and some exhibits need wrong ones: nothing is to be corrected or refused.
+        config = H2Configuration(client_side=False, validate_outbound_headers=False, normalize_outbound_headers=False)
+        self._h2 = H2Connection(config)
+        self._h2.encoder = _PlainEncoder()
+        self._requests = 0
+        # Fields of requests whose body is still coming. h2 bounds the number of streams and the size of their fields.
+        self._unfinished: dict[int, Fields] = {}
+        self._streams: dict[int, _Stream] = {}
+        self._paused = False
+        self.idle_since = time.monotonic()
+        self.idle_s = 15.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=_HIGH_WATER, low=0)
+        peer, here = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        self._client, self._server = f"{peer[0]}:{peer[1]}", f"{here[0]}:{here[1]}"
+        self._service.connections.add(self)
+        self._h2.initiate_connection()
+        self._flush()
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._service.connections.discard(self)
+        self._drop(*self._streams)
+
+    def pause_writing(self) -> None:
+        self._paused = True
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        self._paused = False
+        if not self._transport.is_closing():
+            self._transport.resume_reading()
+        self._wake()
+
+    def data_received(self, data: bytes) -> None:
+        if self._transport.is_closing():
+            return
+        try:
+            received = self._h2.receive_data(data)
+            self._flush()
+            for event in received:
+                self._handle(event)
+        except H2Error:
+            # The client does not speak HTTP/2 as it should; h2 has prepared the GOAWAY that says so.
+            self._drop(*self._streams)
+            self._flush()
+            self._transport.close()
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._streams)
+
+    def close(self) -> None:
+        """Say that no more requests are taken (GOAWAY), and close."""
+        self._drop(*self._streams)
+        if not self._transport.is_closing():
+            self._h2.close_connection()
+            self._flush()
+            self._transport.close()
+
+    def _handle(self, event: events.Event) -> None:
+        match event:
+            case events.RequestReceived(stream_id=int(number), headers=list(fields)):
+                self._unfinished[number] = fields
+            case events.StreamEnded(stream_id=int(number)) if number in self._unfinished:
+                self._begin(number, self._unfinished.pop(number))
+            case events.DataReceived(stream_id=int(number), flow_controlled_length=int(length)) if length:
+                self._h2.acknowledge_received_data(length, number)
+                self._flush()
+            case events.WindowUpdated(stream_id=int(number)):
+                self._wake(number)
+            case events.RemoteSettingsChanged():
+                self._wake()
+            case events.StreamReset(stream_id=int(number)):
+                self._unfinished.pop(number, None)
+                self._drop(number)
+            case events.ConnectionTerminated():
+                self.close()  # The client leaves; h2 sends no answers once it has read a GOAWAY.
+
+    def _begin(self, number: int, fields: Fields) -> None:
+        """The whole request has been read: answer it."""
+        self._requests += 1
+        request = self._request(fields)
+        served = self._service.serve(request)
+        self.idle_s = served.idle_s
+        stream = self._streams[number] = _Stream(number, request, served)
+        try:
+            sent = self._answer_at_once(stream)
+        except H2Error:
+            sent = True  # The client has reset the stream in the same breath as it asked.
+        if sent and not self._paused:
+            self._finish(number)
+        else:
+            stream.task = asyncio.create_task(self._run(stream, sent=sent))
+
+    def _request(self, fields: Fields) -> Request:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in fields}
+        pseudo = {name: headers.pop(name, "") for name in (":method", ":scheme", ":authority", ":path")}
+        host = host_of(pseudo[":authority"] or headers.get("host", ""))
+        target = pseudo[":path"]
+        attempt = self._service.attempt(host, target)
+        return Request(pseudo[":method"], host, target, "https", headers, self._requests > 1, attempt, time.time())
+
+    def _answer_at_once(self, stream: "_Stream") -> bool:
+        """Send a reply that need not wait for anything; False when it must."""
+        reply = stream.served.answer
+        if not isinstance(reply, Reply) or stream.served.latency_s or stream.served.bandwidth or self._paused:
+            return False
+        fields, body = self._encode(stream.request, reply)
+        if len(body) > self._h2.local_flow_control_window(stream.number):
+            return False
+        self._send_head(stream, fields, ends=not body)
+        self._send_data(stream, body, ends=True)
+        return True
+
+    def _encode(self, request: Request, reply: Reply) -> tuple[Fields, bytes]:
+        date = http_date(int(self._service.clock.now_s()))
+        headers = [(":status", str(reply.status)), ("server", "simweb"), ("date", date), *reply.headers]
+        bodyless = reply.status in (204, 304)
+        if not bodyless:
+            headers.append(("content-length", str(len(reply.body))))
+        return _fields(headers), b"" if bodyless or request.method == "HEAD" else reply.body
+
+    async def _run(self, stream: "_Stream", *, sent: bool) -> None:
+        """What takes time of an answer: all of it, or only that the socket takes it."""
+        try:
+            if not sent:
+                await self._answer(stream)
+            await self._room(stream, needed=0)
+        except H2Error:
+            pass  # The stream has ended under our hands, which is an end like any other.
+        finally:
+            self._finish(stream.number)
+
+    async def _answer(self, stream: "_Stream") -> None:
+        answer, bandwidth = stream.served.answer, stream.served.bandwidth
+        await asyncio.sleep(stream.served.latency_s)
+        if isinstance(answer, Script):
+            await self._play(stream, answer)
+            return
+        fields, body = self._encode(stream.request, answer)
+        await self._room(stream, needed=0)
+        self._send_head(stream, fields, ends=not body)
+        piece = max(1, int(bandwidth * _PACE_S)) if bandwidth else len(body) + 1
+        for at in range(0, len(body), piece):
+            ends = at + piece >= len(body)
+            await self._stream_data(stream, body[at : at + piece], ends=ends)
+            await asyncio.sleep(0 if ends else _PACE_S)
+
+    async def _play(self, stream: "_Stream", script: Script) -> None:
+        if all(isinstance(step, Reset) for step in script.steps):
+            sock = self._transport.get_extra_info("socket")
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self._transport.abort()
+            return
+        for action in _translate(script, bodyless=stream.request.method == "HEAD"):
+            match action:
+                case Wait(seconds):
+                    await asyncio.sleep(seconds)
+                case bytes(data):
+                    await self._stream_data(stream, data, ends=False)
+                case ErrorCodes.NO_ERROR:
+                    self._h2.end_stream(stream.number)
+                    break
+                case ErrorCodes():
+                    self._h2.reset_stream(stream.number, action)
+                    break
+                case fields:
+                    await self._room(stream, needed=0)
+                    self._send_head(stream, fields, ends=False)
+        stream.sent += self._flush()
+
+    async def _stream_data(self, stream: "_Stream", data: bytes, *, ends: bool) -> None:
+        at = 0
+        while at < len(data):
+            room = min(await self._room(stream), self._h2.max_outbound_frame_size)
+            piece = data[at : at + room]
+            at += len(piece)
+            self._send_data(stream, piece, ends=ends and at == len(data))
+            await asyncio.sleep(0)  # The other streams want their turn.
+
+    async def _room(self, stream: "_Stream", needed: int = 1) -> int:
+        """Wait until the socket takes more and the client's windows do; returns how much they take."""
+        while True:
+            room = self._h2.local_flow_control_window(stream.number) if needed else 0
+            if room >= needed and not self._paused:
+                return room
+            stream.go.clear()
+            await stream.go.wait()
+
+    def _send_head(self, stream: "_Stream", fields: Fields, *, ends: bool) -> None:
+        self._h2.send_headers(stream.number, fields, end_stream=ends)
+        stream.sent += self._flush()
+
+    def _send_data(self, stream: "_Stream", data: bytes, *, ends: bool) -> None:
+        """The windows must have room for it."""
+        largest = self._h2.max_outbound_frame_size
+        for at in range(0, len(data), largest):
+            self._h2.send_data(stream.number, data[at : at + largest], ends and at + largest >= len(data))
+        stream.sent += self._flush()
+
+    def _flush(self) -> int:
+        """Hand all frames to the socket; returns their bytes. Called after each action, so they are of one stream."""
+        data = self._h2.data_to_send()
+        if data and not self._transport.is_closing():
+            self._transport.write(data)
+        return len(data)
+
+    def _wake(self, number: int = 0) -> None:
+        """Let a stream look again whether it may send; 0 is the connection, that is, all of them."""
+        for stream in self._streams.values():
+            if number in (0, stream.number):
+                stream.go.set()
+
+    def _finish(self, number: int) -> None:
+        """The exchange is over, well or not. Further calls do nothing."""
+        stream = self._streams.pop(number, None)
+        if stream is None:
+            return
+        request, served = stream.request, stream.served
+        self._service.log.add(
+            Exchange(
+                *(request.received_s, time.time(), self._number, self._client, self._server, "https", "HTTP/2"),
+                *(request.method, request.host, request.target, served.answer.status, stream.sent, served.label),
+                request.headers.get("user-agent", ""),
+            )
+        )
+        self.idle_since = time.monotonic()
+
+    def _drop(self, *numbers: int) -> None:
+        for number in numbers:
+            stream = self._streams.get(number)
+            self._finish(number)
+            if stream is not None and stream.task is not None:
+                stream.task.cancel()
+
+
+@dataclass(slots=True)
+class _Stream:
+    """A request that is being answered. `go` is set when a window grew or the socket takes more."""
+
+    number: int
+    request: Request
+    served: Served
+    sent: int = 0
+    go: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+
+
+class _PlainEncoder(Encoder):
+    """Writes fields as they are. hpack's Huffman coding takes time with the square of the length: minutes for 2 MB."""
+
+    def encode(self, headers: Any, huffman: bool = False) -> bytes:  # noqa: ARG002, FBT001, FBT002 - hpack's signature
+        return super().encode(headers, huffman=False)
+
+
+def _translate(script: Script, *, bodyless: bool) -> Iterator[Fields | bytes | Wait | ErrorCodes]:
+    """A script as HEADERS, DATA, waits, and a code that ends the stream, which is NO_ERROR for END_STREAM."""
+    transcript = _Transcript(bodyless=bodyless)
+    for step in _unroll(script.steps):
+        match step:
+            case Send(data):
+                yield from transcript.read(data)
+            case Wait():
+                yield step
+            case Reset():
+                yield ErrorCodes.INTERNAL_ERROR
+            case Close():
+                break
+        if transcript.due == 0:
+            break
+    yield transcript.end()
+
+
+def _unroll(steps: tuple[Step, ...]) -> Iterator[Send | Wait | Close | Reset]:
+    """Steps with each Repeat as the Sends and Waits that it stands for, perhaps without end."""
+    for step in steps:
+        if isinstance(step, Repeat):
+            for _ in count() if step.times is None else range(step.times):
+                yield Send(step.data)
+                yield Wait(step.every_s)
+        else:
+            yield step
+
+
+class _Transcript:
+    """Reads the raw HTTP/1 bytes of a script piece by piece."""
+
+    def __init__(self, *, bodyless: bool) -> None:
+        self._bodyless = bodyless
+        self._unread = b""
+        self._in_body = False
+        self.due: int | None = None
+        """Bytes of the body still to come; None when nobody has said."""
+
+    def read(self, data: bytes) -> Iterator[Fields | bytes | ErrorCodes]:
+        if not self._in_body:
+            data = yield from self._read_heads(data)
+        if self.due is not None:
+            data = data[: self.due]
+            self.due -= len(data)
+        if data:
+            yield data
+
+    def end(self) -> ErrorCodes:
+        """What the end of the connection means at this point."""
+        if self._in_body:
+            return ErrorCodes.CANCEL if self.due else ErrorCodes.NO_ERROR
+        return ErrorCodes.PROTOCOL_ERROR if self._unread else ErrorCodes.CANCEL
+
+    def _read_heads(self, data: bytes) -> Generator[Fields | ErrorCodes, None, bytes]:
+        """Returns what the data hold of the body."""
+        self._unread += data
+        while self._unread and not self._in_body:
+            head, end, rest = self._unread.partition(b"\r\n\r\n")
+            status = _STATUS_LINE.match(head)
+            if status is None:
+                yield ErrorCodes.PROTOCOL_ERROR
+                break
+            if not end and len(head) <= _MAX_HEAD:
+                break
+            lines = (line.partition(":") for line in head.decode("latin-1").split("\r\n")[1:])
+            headers = [(name.lower(), value.strip()) for name, colon, value in lines if colon]
+            yield _fields([(":status", status[1].decode()), *headers])
+            if not end:
+                yield ErrorCodes.ENHANCE_YOUR_CALM
+            self._unread = rest
+            if not status[1].startswith(b"1"):
+                if ("transfer-encoding", "chunked") in headers:
+                    yield ErrorCodes.PROTOCOL_ERROR
+                self._in_body = True
+                length = dict(headers).get("content-length", "")
+                self.due = 0 if self._bodyless else int(length) if length.isdecimal() else None
+        return self._unread if self._in_body else b""
+
+
+def _fields(headers: list[tuple[str, str]]) -> Fields:
+    """Headers as HTTP/2 wants them: names in lower case, nothing about the connection (RFC 9113 §8.2)."""
+    lower = ((name.lower(), value.strip()) for name, value in headers)
+    kept = ((name, value) for name, value in lower if name not in _CONNECTION_FIELDS)
+    return [(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in kept]
