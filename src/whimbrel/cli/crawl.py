@@ -1,6 +1,7 @@
 """`whimbrel crawl`."""
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,7 @@ from whimbrel.cli.display import ProgressDisplay
 from whimbrel.cli.unit import duration_s
 from whimbrel.job.crawl import CrawlError, CrawlOptions, Result
 from whimbrel.job.crawl import crawl as run_crawl
-from whimbrel.url import parse
+from whimbrel.url import Url, parse
 
 
 def crawl(
@@ -40,15 +41,12 @@ def crawl(
     This version honours no robots.txt yet and therefore goes to loopback addresses only: name them with
     --allow-network 127.0.0.0/8. Exit codes: 0 done, 1 failed, 2 usage, 3 stopped with work left.
     """
-    whole = [seed if "://" in seed else f"https://{seed}" for seed in seeds]
-    first = parse(whole[0])
-    if first is None:
-        raise CrawlError(f"{seeds[0]!r} is not an http or https URL")
+    urls = [_seed(seed) for seed in seeds]
     if scope not in ("host", "any"):
         raise typer.BadParameter("scope is host or any")
     options = CrawlOptions(
-        seeds=tuple(whole),
-        into=into or Path(f"{first.host.strip('[]')}-{datetime.now(UTC):%Y-%m-%d}"),
+        seeds=tuple(url.text for url in urls),
+        into=into or Path(f"{urls[0].host.strip('[]')}-{datetime.now(UTC):%Y-%m-%d}"),
         scope="host" if scope == "host" else "any",
         max_pages=max_pages,
         max_depth=max_depth,
@@ -68,6 +66,15 @@ def crawl(
     else:
         print_summary(console, options, result)
     raise typer.Exit(exit_code(result))
+
+
+def _seed(text: str) -> Url:
+    """A seed as a person writes it; without a scheme, https."""
+    has_scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)", text) is not None
+    url = parse(text if has_scheme else f"https://{text}")
+    if url is None:
+        raise CrawlError(f"{text!r} is not an http or https URL")
+    return url
 
 
 def exit_code(result: Result) -> int:

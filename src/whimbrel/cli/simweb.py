@@ -14,11 +14,11 @@ from rich.table import Table
 
 from whimbrel.cli.unit import duration_s
 from whimbrel.simweb.preset import Preset, spec_of
-from whimbrel.simweb.spec import WebSpec, from_toml
+from whimbrel.simweb.spec import WebSpec, read_spec
 
 app = typer.Typer(no_args_is_help=True, help="A web made from a number, to test crawlers on.")
 
-SpecOption = Annotated[Path | None, typer.Option("--spec", help="A TOML file with keys of WebSpec.")]
+SpecOption = Annotated[Path | None, typer.Option("--spec", help="A TOML or JSON file with keys of WebSpec.")]
 PresetOption = Annotated[Preset, typer.Option(help="Where to start from.")]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="The number that the web is made from.")]
 HostsOption = Annotated[int | None, typer.Option("--hosts", min=1, help="How many hosts.")]
@@ -29,7 +29,7 @@ DEFAULT_STATE = Path("simweb")
 
 def web_spec(spec: Path | None, preset: Preset, **changes: int | None) -> WebSpec:
     """The web that the options ask for: the file or the preset, then the options."""
-    base = from_toml(spec) if spec is not None else spec_of(preset)
+    base = read_spec(spec) if spec is not None else spec_of(preset)
     return msgspec.structs.replace(base, **{name: value for name, value in changes.items() if value is not None})
 
 

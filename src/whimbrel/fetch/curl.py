@@ -33,8 +33,16 @@ TROUBLES: Final = {
     pycurl.E_SSL_CONNECT_ERROR: "tls",
     pycurl.E_PEER_FAILED_VERIFICATION: "tls",
     pycurl.E_ABORTED_BY_CALLBACK: "private-address",
+    100: "header-too-large",  # CURLE_TOO_LARGE, which pycurl has no name for
 }
 """libcurl's errors as reasons; what is not here is `error-NUMBER`."""
+
+
+def trouble_of(code: int, message: str) -> str:
+    """One word for an error. libcurl has one number for a reset and for chunks that make no sense."""
+    if code == pycurl.E_RECV_ERROR and "reset" not in message.lower():
+        return "bad-http"
+    return TROUBLES.get(code, f"error-{code}")
 
 
 class CurlConfig(Config, frozen=True):
@@ -66,7 +74,7 @@ class CurlTransport(Provider):
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch_socket)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
         self._timer: asyncio.TimerHandle | None = None
-        self._waiting: dict[Any, asyncio.Future[int]] = {}
+        self._waiting: dict[Any, asyncio.Future[tuple[int, str]]] = {}
         self._watched: set[int] = set()
 
     async def close(self) -> None:
@@ -106,7 +114,7 @@ class CurlTransport(Provider):
         waiter = self._waiting[handle] = self._loop.create_future()
         self._multi.add_handle(handle)
         try:
-            code = await waiter
+            code, message = await waiter
         finally:
             self._waiting.pop(handle, None)
             self._multi.remove_handle(handle)
@@ -115,7 +123,7 @@ class CurlTransport(Provider):
             return answer.response(address)
         if answer.too_many_headers:
             return "header-too-large"
-        return TROUBLES.get(code, f"error-{code}")
+        return trouble_of(code, message)
 
     def _handle(self, url: Url, address: str, answer: "_Answer") -> Any:
         handle = pycurl.Curl()
@@ -126,6 +134,7 @@ class CurlTransport(Provider):
             pycurl.CONNECT_TO: [f"{url.host}:{url.port}:{pinned}:{url.port}"],
             pycurl.FOLLOWLOCATION: 0,
             pycurl.PROXY: "",
+            pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_1_1,
             pycurl.NOSIGNAL: 1,
             pycurl.PATH_AS_IS: 1,
             pycurl.USERAGENT: config.user_agent,
@@ -172,16 +181,16 @@ class CurlTransport(Provider):
         while True:
             left, done, failed = self._multi.info_read()
             for handle in done:
-                self._settle(handle, pycurl.E_OK)
-            for handle, code, _ in failed:
-                self._settle(handle, code)
+                self._settle(handle, pycurl.E_OK, "")
+            for handle, code, message in failed:
+                self._settle(handle, code, message)
             if not left:
                 return
 
-    def _settle(self, handle: Any, code: int) -> None:
+    def _settle(self, handle: Any, code: int, message: str) -> None:
         waiter = self._waiting.get(handle)
         if waiter is not None and not waiter.done():
-            waiter.set_result(code)
+            waiter.set_result((code, message))
 
 
 class _Answer:

@@ -1,8 +1,8 @@
 """A web read from WARC files: what was stored is served again, status, headers and bytes.
 
-Opening a *snapshot* reads its files once and keeps, for each URL, the URL and the place of its last record: about 190
-bytes and the length of the URL, at most 64 KiB (no server takes a longer one). A `revisit` costs 140 bytes more; it is
-kept if its body is in the files. While the files are read, some 250 bytes per record are needed on top. Nothing else
+Opening a *snapshot* reads its files once and keeps, for each URL, the URL and the place of its last record: 100 to 150
+bytes and the length of the URL, at most 64 KiB (no server takes a longer one). A `revisit` costs 60 bytes more; it is
+kept if its body is in the files. While the files are read, up to 500 bytes per record are needed on top. Nothing else
 stays in memory: a request reads its record, one at a time, on the event loop, through a few open files.
 
 A URL is known by scheme, host and request target. The port is left out: the snapshot is served on others. So are URLs

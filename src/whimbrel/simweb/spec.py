@@ -86,9 +86,10 @@ class WebSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         check_names(self)
 
 
-def from_toml(path: Path) -> WebSpec:
-    """Read a specification; a wrong key or value is a `SpecError` that names the file."""
+def read_spec(path: Path) -> WebSpec:
+    """Read a specification from TOML, or from JSON by its ending; trouble is a `SpecError` that names the file."""
+    decode = msgspec.json.decode if path.suffix == ".json" else msgspec.toml.decode
     try:
-        return msgspec.toml.decode(path.read_bytes(), type=WebSpec)
-    except (msgspec.DecodeError, ValueError) as error:
+        return decode(path.read_bytes(), type=WebSpec)
+    except (msgspec.DecodeError, ValueError, OSError) as error:
         raise SpecError(f"{path}: {error}") from error

@@ -107,6 +107,10 @@ class Http1(asyncio.Protocol):
                 return None
             headers[name.lower()] = value.strip()
         method, target, self._http = words
+        self._has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+        if self._has_body:
+            # Nothing here reads bodies: what follows is not the next request, so the connection ends with the answer.
+            self._buffer = b""
         authority = headers.get("host", "")
         if target.startswith("http://"):
             # Absolute form: the client takes us for a proxy.
@@ -127,9 +131,11 @@ class Http1(asyncio.Protocol):
         answer = served.answer
         if isinstance(answer, Reply) and not served.latency_s and not served.bandwidth:
             data, closes = self._encode(request, served, answer)
+            # Taken before the write: the client may have read everything before the write returns.
+            ended = time.time()
             self._transport.write(data)
             if self._writable.is_set():
-                self._finish(request, served, answer.status, len(data), closes=closes)
+                self._finish(request, served, answer.status, len(data), ended, closes=closes)
                 return
             self._task = asyncio.create_task(
                 self._finish_later(request, served, answer.status, len(data), closes=closes)
@@ -144,7 +150,7 @@ class Http1(asyncio.Protocol):
             or wants == "close"
             or self._requests >= _MAX_REQUESTS
             or (self._http == "HTTP/1.0" and wants != "keep-alive")
-            or request.method not in ("GET", "HEAD")
+            or self._has_body
         )
         head = [_status_line("HTTP/1.0" if served.http10 else "HTTP/1.1", reply.status)]
         head.append(f"Date: {http_date(int(self._service.clock.now_s()))}\r\n")
@@ -156,10 +162,10 @@ class Http1(asyncio.Protocol):
         body = b"" if request.method == "HEAD" or reply.status in (204, 304) else reply.body
         return "".join(head).encode("latin-1", "replace") + body, closes
 
-    def _finish(self, request: Request, served: Served, status: int, sent: int, *, closes: bool) -> None:
+    def _finish(self, request: Request, served: Served, status: int, sent: int, ended: float, *, closes: bool) -> None:
         self._service.log.add(
             Exchange(
-                *(request.received_s, time.time(), self._number, self._client, self._server, self._scheme, self._http),
+                *(request.received_s, ended, self._number, self._client, self._server, self._scheme, self._http),
                 *(request.method, request.host, request.target, status, sent, served.label),
                 request.headers.get("user-agent", ""),
             )
@@ -172,7 +178,7 @@ class Http1(asyncio.Protocol):
         try:
             await self._writable.wait()
         finally:
-            self._finish(request, served, status, sent, closes=closes)
+            self._finish(request, served, status, sent, time.time(), closes=closes)
             self._go_on()
 
     async def _run(self, request: Request, served: Served) -> None:
@@ -190,7 +196,7 @@ class Http1(asyncio.Protocol):
                 sent = await self._paced(data, served.bandwidth)
             await self._writable.wait()
         finally:
-            self._finish(request, served, answer.status, sent, closes=closes)
+            self._finish(request, served, answer.status, sent, time.time(), closes=closes)
             self._go_on()
 
     def _go_on(self) -> None:

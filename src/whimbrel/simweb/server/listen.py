@@ -15,6 +15,18 @@ class ListenError(OSError):
     """A port that cannot be had; the message says which and what to do."""
 
 
+def refuse_taken(*ports: int) -> None:
+    """ListenError when somebody listens on one of the ports already.
+
+    With SO_REUSEPORT, which `dead` needs, a second server would silently share a port with the first; a socket
+    without it cannot be bound then.
+    """
+    for port in ports:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            _bind(probe, "0.0.0.0", port)
+
+
 def every_loopback(port: int) -> socket.socket:
     """One listening socket for all of 127.0.0.0/8: the wildcard address, bound to the loopback device."""
     return _listening("0.0.0.0", port, _BACKLOG)

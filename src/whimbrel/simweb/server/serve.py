@@ -16,7 +16,7 @@ from whimbrel.simweb.clock import VirtualClock
 from whimbrel.simweb.host import Hosts
 from whimbrel.simweb.server.control import Control
 from whimbrel.simweb.server.http1 import Http1
-from whimbrel.simweb.server.listen import dead, every_loopback, loopback_udp, refused
+from whimbrel.simweb.server.listen import dead, every_loopback, loopback_udp, refuse_taken, refused
 from whimbrel.simweb.server.log import AccessLog
 from whimbrel.simweb.server.service import Service, Site, WebSite
 from whimbrel.simweb.spec import WebSpec
@@ -70,6 +70,7 @@ async def serving(web: Web, options: ServeOptions) -> AsyncIterator[Running]:
     """Serve a simulated web over http, https and DNS for as long as the context lasts."""
     spec = web.spec
     clock = VirtualClock(spec.epoch_s, running=options.real_time)
+    refuse_taken(spec.http_port, spec.https_port, options.dns_port)
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(_service(WebSite(web), clock, options, spec.codings))
         for port in (spec.http_port, spec.https_port):
@@ -92,6 +93,7 @@ async def serving_snapshot(
 
     hosts = SnapshotHosts(snapshot.hosts(), http_port, https_port)
     clock = VirtualClock(hosts.spec.epoch_s, running=options.real_time)
+    refuse_taken(http_port, https_port, options.dns_port)
     async with AsyncExitStack() as stack:
         stack.callback(snapshot.close)
         service = await stack.enter_async_context(_service(snapshot, clock, options, ()))

@@ -57,8 +57,9 @@ class WebSite:
 
     def _label(self, host: Host, request: Request) -> str:
         target = request.target
-        if target.startswith(PREFIX):
-            return target[len(PREFIX) :].partition("/")[0]
+        exhibit = self._web.exhibit(host, target) if target.startswith(PREFIX) else None
+        if exhibit is not None:
+            return exhibit[0].name
         if target == "/robots.txt":
             return "robots"
         return "page" if self._web.page_number(host, target) is not None else "other"
