@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Protocol
 
 from whimbrel.flow import (
@@ -159,7 +160,7 @@ def chain(*uses: type, kind: Kind = "queue", capacity: int = 64, batch: int = 16
     components += [ComponentSpec(f"step{at}", use) for at, use in enumerate(uses)]
     components.append(ComponentSpec("sink", Put, needs={"shelf": "shelf"}))
     connectors = []
-    for before, after in zip(components, components[1:], strict=False):
+    for before, after in pairwise(components):
         port = "numbers" if before.name == "source" else "passed"
         connectors.append(ConnectorSpec(f"{before.name}.{port}", f"{after.name}.numbers", kind, capacity, batch))
     return Wiring("chain", tuple(components), tuple(connectors), (ProviderSpec("shelf", List),))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 
 import pytest
 
@@ -64,7 +65,7 @@ def test_a_component_is_put_into_a_running_chain_and_taken_out_again(kind: Kind)
     report, values, made = play(plain, scene)
     assert report.exit_code == 0, report.lines()
     assert [abs(value) for value in values] == list(range(made))
-    switches = sum((a > 0) != (b > 0) for a, b in zip(values[1:], values[2:], strict=False))
+    switches = sum((a > 0) != (b > 0) for a, b in pairwise(values[1:]))
     assert switches == 10
     if kind == "queue":
         assert report.changes == ("added step1", "removed step1") * 5
@@ -174,7 +175,7 @@ def test_a_component_that_cannot_be_drained_fails_the_change_and_the_job_and_its
         gated = job.graph.instances["step0"][0].component
         assert isinstance(gated, Gated)
         await gated.busy.wait()
-        with pytest.raises(ChangeFailed, match="not done within 0.3 s"):
+        with pytest.raises(ChangeFailed, match=r"not done within 0\.3 s"):
             await job.apply(chain(Pass, count=None, capacity=8, batch=4))
         report = await running
         assert report.exit_code == 1

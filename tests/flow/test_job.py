@@ -10,6 +10,7 @@ from whimbrel.flow import (
     Async,
     ComponentSpec,
     ConnectorSpec,
+    Delivery,
     In,
     Job,
     Needs,
@@ -259,7 +260,7 @@ def test_an_asynchronous_component_is_woken_by_input_and_by_room() -> None:
         passed = Out(Number)
 
         async def run(self) -> None:
-            waiting = []
+            waiting: list[Delivery[Number]] = []
             while waiting or not self.numbers.ended:
                 while len(waiting) < 5 and (delivery := self.numbers.take()) is not None:
                     waiting.append(delivery)

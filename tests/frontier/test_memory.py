@@ -14,7 +14,7 @@ def url(text: str) -> Url:
     return found
 
 
-def frontier(**config: float | int | None) -> MemoryFrontier:
+def frontier(**config: float | None) -> MemoryFrontier:
     return MemoryFrontier(FrontierConfig(**config))  # type: ignore[arg-type]
 
 
@@ -62,13 +62,14 @@ def test_the_delay_counts_from_the_end_of_a_visit_also_for_a_host_that_ran_dry()
 
 def test_it_is_empty_only_when_the_last_visit_is_finished() -> None:
     queue = frontier(delay_s=0)
-    assert queue.empty
+    story = [queue.empty]
     queue.add(Discovered(url("http://a.test/"), 0))
     visit = queue.take(0.0)
     assert visit is not None
-    assert not queue.empty
+    story.append(queue.empty)
     queue.finish(visit, 0.0)
-    assert queue.empty
+    story.append(queue.empty)
+    assert story == [True, False, True]
 
 
 def test_a_page_limit_lets_no_more_out_and_ends_the_crawl() -> None:

@@ -22,6 +22,8 @@ from whimbrel.simweb.host import Host
 from whimbrel.simweb.page import path
 from whimbrel.simweb.web import Web, host_of
 
+_VISITED: Final = -1
+_BY_RULE: Final = ("denied", "robots")
 _NEVER_DUPLICATE: Final = 256
 """Bodies shorter than this are never called duplicates."""
 
@@ -81,34 +83,41 @@ class Truth:
         self._web = web
         self._options = options or Options()
         self._seeds = seeds
-        self._seen: set[str] = set()
+        self._depths: dict[str, int] = {}
+        """The least depth at which each URL has been found."""
         self._queries: Counter[tuple[str, str]] = Counter()
         self._payloads: set[str] = set()
         self._sitemap_hosts: set[str] = set()
         self._scope = {self._scope_key(url) for url in seeds}
 
     def rows(self) -> Iterator[Row]:
-        """Every URL once, in the order of discovery."""
+        """Every URL once, those of lesser depth first."""
         waiting: deque[tuple[str, int]] = deque()
         for seed in self._seeds:
             self._discover(seed, 0, waiting)
         while waiting:
             url, depth = waiting.popleft()
+            if self._depths[url] != depth:
+                continue  # It was reached by a shorter way and has had its turn.
+            self._depths[url] = _VISITED
             row, links = self._visit(url, depth)
             yield row
             if row.outcome == "redirected":
-                fresh: deque[tuple[str, int]] = deque()
+                # A redirect is no hop: its target is as near as it is, and comes next.
+                targets: deque[tuple[str, int]] = deque()
                 for link in links:
-                    self._discover(link, depth, fresh)
-                waiting.extendleft(reversed(fresh))
+                    self._discover(link, depth, targets)
+                waiting.extendleft(reversed(targets))
             else:
                 for link in links:
                     self._discover(link, depth + 1, waiting)
 
     def _discover(self, url: str, depth: int, waiting: deque[tuple[str, int]]) -> None:
-        if url in self._seen or (self._scope_key(url) not in self._scope and self._options.scope != "any"):
+        if depth >= self._depths.get(url, depth + 1):
             return
-        self._seen.add(url)
+        if self._options.scope != "any" and self._scope_key(url) not in self._scope:
+            return
+        self._depths[url] = depth
         waiting.append((url, depth))
 
     def _scope_key(self, url: str) -> str:
@@ -125,7 +134,8 @@ class Truth:
             return Row(url=url, outcome="failed", reason=_foreign_reason(url), depth=depth), ()
         refusal = self._refusal(host, target)
         if refusal:
-            return Row(url=url, outcome=refusal[0], reason=refusal[1], depth=depth), ()
+            known = self._sitemaps(host) if refusal == _BY_RULE else ()
+            return Row(url=url, outcome=refusal[0], reason=refusal[1], depth=depth), known
         finding, payload, topic = self._find(url, host, target)
         outcome, reason = finding.outcome, finding.reason
         if outcome == "stored" and payload:
@@ -164,7 +174,7 @@ class Truth:
         robots = VARIANTS[host.robots]
         if not robots.admits(rfc9309=self._options.rfc9309):
             return "denied", "robots-unreachable"
-        return ("denied", "robots") if robots.denies(target) else None
+        return _BY_RULE if robots.denies(target) else None
 
     def _find(self, url: str, host: Host, target: str) -> tuple[Finding, str, str]:
         """What is at a URL that may be fetched, the class of its payload, and its topic."""

@@ -84,7 +84,9 @@ class Http1(asyncio.Protocol):
         while self._buffer and self._task is None and not self._transport.is_closing():
             end = self._buffer.find(b"\r\n\r\n")
             if end < 0:
-                if len(self._buffer) > _MAX_HEAD:
+                if not b"A" <= self._buffer[:1] <= b"Z":
+                    self._refuse(400)  # No method begins like this; a TLS handshake does, and would wait for ever.
+                elif len(self._buffer) > _MAX_HEAD:
                     self._refuse(431)
                 return
             head, self._buffer = self._buffer[:end], self._buffer[end + 4 :]
@@ -112,6 +114,8 @@ class Http1(asyncio.Protocol):
             # Nothing here reads bodies: what follows is not the next request, so the connection ends with the answer.
             self._buffer = b""
         authority = headers.get("host", "")
+        if not authority and self._http != "HTTP/1.0":
+            return None  # RFC 9112 §3.2
         if target.startswith("http://"):
             # Absolute form: the client takes us for a proxy.
             authority, slash, rest = target[7:].partition("/")

@@ -5,28 +5,17 @@ socket, for latency, bandwidth or a script, runs in a task of its stream. The co
 their stream or with the connection. Frames leave as soon as they are made, and answers wait while the socket is full.
 Nor do we read then, since pings and settings make us write: a client that does not read costs little memory.
 
-A script is raw HTTP/1 and has no literal meaning here. It is translated; Wait and Repeat stay what they are.
-
-- Nothing but Reset: the whole connection is reset, as in HTTP/1. Reset after other steps: RST_STREAM, INTERNAL_ERROR.
-- Bytes that are a response head: HEADERS without what is about connections (RFC 9113 §8.2.2). Heads of 1xx likewise.
-- Bytes after the head: DATA. What exceeds the announced length is left out: HTTP/1 clients do not read it either, and
-  HTTP/2 clients must refuse it (RFC 9113 §8.1.1).
-- A chunked body: RST_STREAM, PROTOCOL_ERROR, after HEADERS. There are no chunks in HTTP/2.
-- Close, or the end of the script: END_STREAM; where more was due, RST_STREAM, CANCEL.
-- Bytes that are no HTTP/1: RST_STREAM, PROTOCOL_ERROR.
-- A head that does not end: HEADERS with the first 256 KiB of it, then RST_STREAM, ENHANCE_YOUR_CALM.
+A script is raw HTTP/1 and has no literal meaning here: `translation.py` says what it becomes. One of nothing but Reset
+resets the whole connection, as in HTTP/1.
 
 A host's `http10` means nothing here: who must speak HTTP/1.0 must not offer HTTP/2 in the handshake.
 """
 
 import asyncio
-import re
 import socket
 import struct
 import time
-from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any, Final, cast
 
 from h2 import events
@@ -36,19 +25,15 @@ from h2.errors import ErrorCodes
 from h2.exceptions import H2Error
 from hpack import Encoder
 
-from whimbrel.simweb.answer import Close, Repeat, Reply, Request, Reset, Script, Send, Step, Wait
+from whimbrel.simweb.answer import Reply, Request, Reset, Script, Wait
 from whimbrel.simweb.html import http_date
 from whimbrel.simweb.server.log import Exchange
 from whimbrel.simweb.server.service import Served, Service
+from whimbrel.simweb.server.translation import Fields, to_fields, translate
 from whimbrel.simweb.web import host_of
 
 _HIGH_WATER: Final = 256 * 1024
 _PACE_S: Final = 0.05
-_MAX_HEAD: Final = 256 * 1024
-_STATUS_LINE: Final = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: |\r\n|$)")
-_CONNECTION_FIELDS: Final = ("connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade")
-
-Fields = list[tuple[bytes, bytes]]
 
 
 class Http2(asyncio.Protocol):
@@ -177,7 +162,7 @@ class Http2(asyncio.Protocol):
         bodyless = reply.status in (204, 304)
         if not bodyless:
             headers.append(("content-length", str(len(reply.body))))
-        return _fields(headers), b"" if bodyless or request.method == "HEAD" else reply.body
+        return to_fields(headers), b"" if bodyless or request.method == "HEAD" else reply.body
 
     async def _run(self, stream: "_Stream", *, sent: bool) -> None:
         """What takes time of an answer: all of it, or only that the socket takes it."""
@@ -211,7 +196,7 @@ class Http2(asyncio.Protocol):
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self._transport.abort()
             return
-        for action in _translate(script, bodyless=stream.request.method == "HEAD"):
+        for action in translate(script, bodyless=stream.request.method == "HEAD"):
             match action:
                 case Wait(seconds):
                     await asyncio.sleep(seconds)
@@ -219,10 +204,8 @@ class Http2(asyncio.Protocol):
                     await self._stream_data(stream, data, ends=False)
                 case ErrorCodes.NO_ERROR:
                     self._h2.end_stream(stream.number)
-                    break
                 case ErrorCodes():
                     self._h2.reset_stream(stream.number, action)
-                    break
                 case fields:
                     await self._room(stream, needed=0)
                     self._send_head(stream, fields, ends=False)
@@ -310,90 +293,3 @@ class _PlainEncoder(Encoder):
 
     def encode(self, headers: Any, huffman: bool = False) -> bytes:  # noqa: ARG002, FBT001, FBT002 - hpack's signature
         return super().encode(headers, huffman=False)
-
-
-def _translate(script: Script, *, bodyless: bool) -> Iterator[Fields | bytes | Wait | ErrorCodes]:
-    """A script as HEADERS, DATA, waits, and a code that ends the stream, which is NO_ERROR for END_STREAM."""
-    transcript = _Transcript(bodyless=bodyless)
-    for step in _unroll(script.steps):
-        match step:
-            case Send(data):
-                yield from transcript.read(data)
-            case Wait():
-                yield step
-            case Reset():
-                yield ErrorCodes.INTERNAL_ERROR
-            case Close():
-                break
-        if transcript.due == 0:
-            break
-    yield transcript.end()
-
-
-def _unroll(steps: tuple[Step, ...]) -> Iterator[Send | Wait | Close | Reset]:
-    """Steps with each Repeat as the Sends and Waits that it stands for, perhaps without end."""
-    for step in steps:
-        if isinstance(step, Repeat):
-            for _ in count() if step.times is None else range(step.times):
-                yield Send(step.data)
-                yield Wait(step.every_s)
-        else:
-            yield step
-
-
-class _Transcript:
-    """Reads the raw HTTP/1 bytes of a script piece by piece."""
-
-    def __init__(self, *, bodyless: bool) -> None:
-        self._bodyless = bodyless
-        self._unread = b""
-        self._in_body = False
-        self.due: int | None = None
-        """Bytes of the body still to come; None when nobody has said."""
-
-    def read(self, data: bytes) -> Iterator[Fields | bytes | ErrorCodes]:
-        if not self._in_body:
-            data = yield from self._read_heads(data)
-        if self.due is not None:
-            data = data[: self.due]
-            self.due -= len(data)
-        if data:
-            yield data
-
-    def end(self) -> ErrorCodes:
-        """What the end of the connection means at this point."""
-        if self._in_body:
-            return ErrorCodes.CANCEL if self.due else ErrorCodes.NO_ERROR
-        return ErrorCodes.PROTOCOL_ERROR if self._unread else ErrorCodes.CANCEL
-
-    def _read_heads(self, data: bytes) -> Generator[Fields | ErrorCodes, None, bytes]:
-        """Returns what the data hold of the body."""
-        self._unread += data
-        while self._unread and not self._in_body:
-            head, end, rest = self._unread.partition(b"\r\n\r\n")
-            status = _STATUS_LINE.match(head)
-            if status is None:
-                yield ErrorCodes.PROTOCOL_ERROR
-                break
-            if not end and len(head) <= _MAX_HEAD:
-                break
-            lines = (line.partition(":") for line in head.decode("latin-1").split("\r\n")[1:])
-            headers = [(name.lower(), value.strip()) for name, colon, value in lines if colon]
-            yield _fields([(":status", status[1].decode()), *headers])
-            if not end:
-                yield ErrorCodes.ENHANCE_YOUR_CALM
-            self._unread = rest
-            if not status[1].startswith(b"1"):
-                if ("transfer-encoding", "chunked") in headers:
-                    yield ErrorCodes.PROTOCOL_ERROR
-                self._in_body = True
-                length = dict(headers).get("content-length", "")
-                self.due = 0 if self._bodyless else int(length) if length.isdecimal() else None
-        return self._unread if self._in_body else b""
-
-
-def _fields(headers: list[tuple[str, str]]) -> Fields:
-    """Headers as HTTP/2 wants them: names in lower case, nothing about the connection (RFC 9113 §8.2)."""
-    lower = ((name.lower(), value.strip()) for name, value in headers)
-    kept = ((name, value) for name, value in lower if name not in _CONNECTION_FIELDS)
-    return [(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in kept]

@@ -60,7 +60,7 @@ class AccessLog:
         if self._file is None:
             return
         self._lines.append(
-            f"{e.start:.6f}\t{e.end:.6f}\t{e.connection}\t{e.client}\t{e.server}\t{e.scheme}\t{e.http}\t{e.method}\t"
+            f"{e.start:.6f}\t{e.end:.6f}\t{e.connection}\t{e.client}\t{e.server}\t{e.scheme}\t{_clean(e.http)}\t{_clean(e.method)}\t"
             f"{_clean(e.host)}\t{_clean(e.target)}\t{e.status}\t{e.bytes}\t{e.served}\t{_clean(e.agent)}\n"
         )
         if len(self._lines) >= _FLUSH_LINES:

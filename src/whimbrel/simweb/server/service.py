@@ -120,7 +120,9 @@ class Service:
         for part in accepted.split(","):
             name, _, parameters = part.strip().lower().partition(";")
             if name in self._codings and parameters.replace(" ", "") not in ("q=0", "q=0.0"):
-                headers: Headers = (*reply.headers, ("Content-Encoding", name), ("Vary", "Accept-Encoding"))
+                # A strong validator names the bytes of one coding; across codings it is weak (RFC 9110 §8.8.3).
+                own = ((key, f"W/{value}" if key == "ETag" else value) for key, value in reply.headers)
+                headers: Headers = (*own, ("Content-Encoding", name), ("Vary", "Accept-Encoding"))
                 coded = Reply(200, headers, encode(name, reply.body))
                 return msgspec.structs.replace(served, answer=coded)
         return served

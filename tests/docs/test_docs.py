@@ -1,0 +1,78 @@
+"""What is not documented fails here."""
+
+import ast
+import re
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from whimbrel.cli.reference import reference
+from whimbrel.flow import error as errors
+from whimbrel.outcome import Outcome
+from whimbrel.simweb.catalogue import entries
+from whimbrel.simweb.preset import Preset, spec_of
+from whimbrel.simweb.spec import WebSpec
+from whimbrel.simweb.truth import Limits, Options, Truth
+from whimbrel.simweb.web import Web
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+SOURCES = sorted((ROOT / "src" / "whimbrel").rglob("*.py"))
+
+
+def test_the_reference_of_commands_is_up_to_date() -> None:
+    assert (DOCS / "commands.md").read_text() == reference(), "run: python -m whimbrel.cli.reference > docs/commands.md"
+
+
+def test_every_key_of_a_specification_is_documented() -> None:
+    text = (DOCS / "simweb.md").read_text()
+    assert [name for name in WebSpec.__struct_fields__ if f"`{name}`" not in text] == []
+
+
+def test_every_family_of_exhibits_is_documented() -> None:
+    text = (DOCS / "simweb.md").read_text()
+    families = {entry.family for entry in entries()} - {"leaf"}
+    assert [family for family in families if f"`{family}`" not in text] == []
+
+
+def test_every_wiring_error_is_documented() -> None:
+    text = (DOCS / "flow.md").read_text()
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.WiringError)]
+    assert [kind.__name__ for kind in kinds if f"`{kind.__name__}`" not in text] == []
+
+
+def test_every_outcome_and_every_reason_of_the_truth_is_documented() -> None:
+    text = (DOCS / "outcomes.md").read_text()
+    assert [outcome for outcome in Outcome if f"`{outcome}`" not in text] == []
+    web = Web(spec_of(Preset.WILD))
+    rows = list(islice(Truth(web, web.seed_urls(), Options(limits=Limits(hops=6))).rows(), 40_000))
+    reasons = {"http-NNN" if re.fullmatch(r"http-[45]\d\d", row.reason) else row.reason for row in rows}
+    assert {row.outcome for row in rows} <= set(Outcome)
+    assert [reason for reason in reasons if reason not in text] == []
+
+
+def test_every_link_in_the_documentation_leads_to_a_file() -> None:
+    broken = []
+    for page in (*DOCS.rglob("*.md"), *ROOT.glob("*.md")):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            if not (page.parent / target).exists():
+                broken.append(f"{page.name}: {target}")
+    assert broken == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_file_is_over_400_lines_and_no_function_over_60(path: Path) -> None:
+    text = path.read_text()
+    assert text.count("\n") <= 400
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            assert node.end_lineno - node.lineno < 60, f"{node.name} at line {node.lineno}"
+
+
+def test_every_part_tells_its_story() -> None:
+    for package in (ROOT / "src" / "whimbrel").rglob("__init__.py"):
+        story = ast.get_docstring(ast.parse(package.read_text()))
+        assert story, package
+        assert package.parent.name == "whimbrel" or len(story) > 250, f"{package} says too little"
