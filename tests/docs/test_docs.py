@@ -55,9 +55,8 @@ def test_every_outcome_and_every_reason_of_the_truth_is_documented() -> None:
 def test_every_link_in_the_documentation_leads_to_a_file() -> None:
     broken = []
     for page in (*DOCS.rglob("*.md"), *ROOT.glob("*.md")):
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
-            if not (page.parent / target).exists():
-                broken.append(f"{page.name}: {target}")
+        targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
+        broken += [f"{page.name}: {target}" for target in targets if not (page.parent / target).exists()]
     assert broken == []
 
 

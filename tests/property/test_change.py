@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.flow.parts import List, Negate, Numbers, Pass, chain, job_of
@@ -34,7 +34,7 @@ def wirings(draw: st.DrawFn) -> Wiring:
     return wiring
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(st.lists(wirings(), min_size=2, max_size=5))
 def test_nothing_is_lost_and_nothing_comes_twice_through_any_changes(steps: list[Wiring]) -> None:
     async def scene() -> None:
@@ -50,7 +50,8 @@ def test_nothing_is_lost_and_nothing_comes_twice_through_any_changes(steps: list
         assert isinstance(source, Numbers)
         assert report.exit_code == 0, report.lines()
         assert report.left == {}
-        assert sorted(abs(value) for value in shelf.values) == list(range(source.made))
+        got = sorted(abs(value) for value in shelf.values)
+        assert got == list(range(source.made)), (len(got), source.made, len(set(got)), got[-3:])
 
     asyncio.run(scene())
 

@@ -115,9 +115,11 @@ async def apply(job: "Job", plan: Plan) -> list[str]:
     for name in diff.providers_coming:
         await job.open(name, graph.add_provider(plan, name))
     gone = [instance for name in diff.going for instance in graph.instances[name]]
-    await _bring_to_rest(graph, diff)
-    await _drain(job, graph, diff, gone)
+    rested = await _settle(job, graph, diff)
     fresh = await _rewire(job, graph, diff, plan)
+    # Only these: a head that runs has products in its chain, and a chain that no change concerns.
+    for head in (*rested, *(instance for instance in fresh if instance.is_head)):
+        head.compile()
     for instance in fresh:
         if instance.is_head:
             job.start(instance)
@@ -134,46 +136,81 @@ async def apply(job: "Job", plan: Plan) -> list[str]:
     return diff.lines()
 
 
-async def _bring_to_rest(graph: Graph, diff: Difference) -> None:
-    """Rest whoever stays and feeds a connector that goes, whoever is rebound, and everybody upstream of them; and tell
-    those who read from a connector that goes that its end is not the end."""
+async def _settle(job: "Job", graph: Graph, diff: Difference) -> list[Instance]:
+    """Bring the part of the graph that changes to a standstill, from its sources down.
+
+    Whoever stays and feeds a connector that comes or goes, whoever is rebound, and everybody upstream of them comes to
+    rest; whoever goes works off what it has. Going downstream, each finds the next still running, so that it can hand
+    over what it has in hand, and its own inputs fed by nobody any more, so that they can be emptied. Returns the heads
+    that rest.
+    """
     readers = {component_of(connector.target) for connector in (*diff.parted, *diff.joined)} - diff.going
     for instance in (instance for name in readers for instance in graph.instances.get(name, ())):
         for inlet in instance.inlets.values():
             inlet.expects_more = True
-    resting = {component_of(connector.source) for connector in diff.parted} | diff.rebound
-    before = -1
-    while before != len(resting):
-        before = len(resting)
-        resting |= {component_of(c.source) for c in graph.wiring.connectors if component_of(c.target) in resting}
-    resting -= diff.going
-    for connector in graph.wiring.connectors:
-        if connector.kind == "queue" and component_of(connector.target) in resting:
-            graph.queues[connector.name].lifted = True
-            for instance in graph.instances[component_of(connector.source)]:
-                instance.activity.set()
-    heads = {id(head): head for name in resting for head in map(graph.head_of, graph.instances[name])}
-    await asyncio.gather(*(head.rest() for head in heads.values()))
+    concerned = {component_of(connector.source) for connector in (*diff.parted, *diff.joined)} | diff.rebound
+    resting = _upstream_of(graph.wiring, concerned & graph.instances.keys()) - diff.going
+    heads = []
+    for name in _sources_first(graph.wiring):
+        await _empty_inputs(job, graph, diff, name)
+        if name in resting:
+            for connector in graph.wiring.connectors:
+                if connector.kind == "queue" and component_of(connector.target) == name:
+                    # Only in a circle can its producers still have something in hand.
+                    graph.queues[connector.name].lifted = True
+            for head in map(graph.head_of, graph.instances[name]):
+                await head.rest()
+                heads.append(head)
+    return heads
 
 
-async def _drain(job: "Job", graph: Graph, diff: Difference, gone: list[Instance]) -> None:
-    """End the connectors that go, from the side that stays, and wait until all they held is worked off."""
-    queues = [connector for connector in diff.parted if connector.kind == "queue"]
-    for connector in queues:
+async def _empty_inputs(job: "Job", graph: Graph, diff: Difference, name: str) -> None:
+    """End the connectors into a component that go, from the side that stays, and wait until they are worked off."""
+    inputs = [c for c in diff.parted if c.kind == "queue" and component_of(c.target) == name]
+    for connector in inputs:
         if component_of(connector.source) not in diff.going:
             for _ in graph.instances[component_of(connector.source)]:
                 graph.queues[connector.name].end()
-    for instance in gone:
-        if not instance.inlets:
-            instance.drain()
-        elif not instance.is_head and graph.head_of(instance) not in gone:
-            # Called by one that stays and rests: nothing is in hand, and nobody else will end its outputs.
-            instance.end_outputs()
-    tasks = {task for instance in gone if (task := job.task_of(instance)) is not None}
-    if tasks:
-        await asyncio.wait(tasks)
-    for connector in queues:
+    if name in diff.going:
+        gone = graph.instances[name]
+        for instance in gone:
+            if not instance.inlets:
+                instance.drain()
+            elif not instance.is_head and graph.head_of(instance).spec.name not in diff.going:
+                # Called by one that stays and rests: nothing is in hand, and nobody else will end its outputs.
+                instance.end_outputs()
+        tasks = {task for instance in gone if (task := job.task_of(instance)) is not None}
+        if tasks:
+            await asyncio.wait(tasks)
+    for connector in inputs:
         await _empty(graph.queues[connector.name])
+
+
+def _upstream_of(wiring: Wiring, names: set[str]) -> set[str]:
+    """The components and everybody from whom items can reach them."""
+    found, before = set(names), -1
+    while before != len(found):
+        before = len(found)
+        found |= {component_of(c.source) for c in wiring.connectors if component_of(c.target) in found}
+    return found
+
+
+def _sources_first(wiring: Wiring) -> list[str]:
+    """Component names, each after those that feed it, as far as there are no circles."""
+    order: list[str] = []
+    begun: set[str] = set()
+
+    def place(name: str) -> None:
+        if name not in begun:
+            begun.add(name)
+            for connector in wiring.connectors:
+                if component_of(connector.source) == name:
+                    place(component_of(connector.target))
+            order.insert(0, name)
+
+    for spec in wiring.components:
+        place(spec.name)
+    return order
 
 
 async def _rewire(job: "Job", graph: Graph, diff: Difference, plan: Plan) -> list[Instance]:
@@ -193,7 +230,6 @@ async def _rewire(job: "Job", graph: Graph, diff: Difference, plan: Plan) -> lis
             for need, provider in plan.wiring.component(name).needs.items():
                 instance.component.bind(need, graph.providers[provider])
     graph.plan = plan
-    graph.compile()
     return fresh
 
 

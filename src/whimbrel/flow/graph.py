@@ -33,7 +33,8 @@ class Graph:
             self.add_component(plan, name)
         for connector in plan.wiring.connectors:
             self.join(connector)
-        self.compile()
+        for head in self.heads():
+            head.compile()
 
     @property
     def wiring(self) -> Wiring:
@@ -119,10 +120,6 @@ class Graph:
         for target in targets:
             target.inlets[port_of(spec.target)].connectors.remove(queue)
             queue.unwatch(target.activity)
-
-    def compile(self) -> None:
-        for head in self.heads():
-            head.compile()
 
     @staticmethod
     def callers_first(wiring: Wiring) -> list[str]:

@@ -20,8 +20,8 @@ class Queue(Generic[T]):
         self.total = 0
         """Items taken since the start."""
         self.lifted = False
-        """While its consumer rests for a change the bound is lifted, so that its producers can finish what they have in
-        hand and rest too. They take up nothing new meanwhile, so what comes is bounded by that."""
+        """While its consumer rests for a change the bound is lifted, so that a producer in a circle with it can finish
+        what it has in hand and rest too; it takes up nothing new meanwhile."""
         self._items: deque[T] = deque()
         self._unacknowledged = 0
         self._number = 0
