@@ -22,7 +22,7 @@ consumer that dies leaves the items it has not acknowledged in the connector, wh
 Everything of a job runs on one event loop, except the `process` of synchronous components placed on a thread.
 """
 
-from whimbrel.flow.api import Batch, Connector
+from whimbrel.flow.api import Batch, Connector, Intake, Supply
 from whimbrel.flow.check import Plan, check
 from whimbrel.flow.component import Async, Component, Config, Provider, Sync
 from whimbrel.flow.error import (
@@ -54,6 +54,7 @@ __all__ = [
     "FlowError",
     "In",
     "Inlet",
+    "Intake",
     "Job",
     "Needs",
     "Out",
@@ -63,6 +64,7 @@ __all__ = [
     "ProviderSpec",
     "Registry",
     "Report",
+    "Supply",
     "Sync",
     "Wiring",
     "WiringError",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Batch(NamedTuple, Generic[T]):
@@ -23,7 +24,58 @@ class Signal(Protocol):
     def set(self) -> None: ...
 
 
-class Connector(Protocol[T]):
+class Intake(Protocol[T_contra]):
+    """A connector as its producers see it."""
+
+    @property
+    def room(self) -> int:
+        """How many items `offer` would take now."""
+
+    def offer(self, items: Sequence[T_contra]) -> int:
+        """Take items from the front as far as there is room; returns how many. 0 means: wait for the writer signal.
+
+        Raises ConnectorBroken once nobody consumes any more.
+        """
+
+    def join(self) -> None:
+        """One more producer will use this connector and end it."""
+
+    def end(self) -> None:
+        """One producer will offer no more."""
+
+    def watch(self, writer: Signal) -> None:
+        """Tell a writer of room and of failure."""
+
+    def unwatch(self, writer: Signal) -> None: ...
+
+
+class Supply(Protocol[T]):
+    """A connector as its consumers see it."""
+
+    @property
+    def ended(self) -> bool:
+        """No item is left and none will come."""
+
+    def take(self, most: int) -> Batch[T] | None:
+        """Hand out up to `most` items, in order. None: nothing now; wait for the reader signal, unless `ended`."""
+
+    def acknowledge(self, batch: Batch[T], count: int | None = None) -> None:
+        """The first `count` items of a batch (all when None) are done with, and with them everything they produced.
+
+        With a count below its length the rest of the batch goes back to the front of the connector, in order; 0 gives
+        the whole batch back.
+        """
+
+    def fail(self, reason: str) -> None:
+        """Nobody consumes any more."""
+
+    def listen(self, reader: Signal) -> None:
+        """Tell a reader of new items and of the end."""
+
+    def unlisten(self, reader: Signal) -> None: ...
+
+
+class Connector(Intake[T], Supply[T], Protocol[T]):
     """An ordered, bounded way from the instances of one output port to the instances of one input port.
 
     Order: items are handed out in the order they were taken. With several consumers each item goes to one of them.
@@ -33,8 +85,8 @@ class Connector(Protocol[T]):
     `fail` makes every later `offer` raise ConnectorBroken. Items that were taken stay, and are counted in the job's
     report.
 
-    A connector between machines must in addition survive a lost or repeated message: the sender keeps a batch until its
-    acknowledgement has come, the receiver drops a batch number it has seen before.
+    The two sides of a connector between machines are two objects. They must in addition survive a lost or repeated
+    message: the sender keeps an item until its acknowledgement has come, the receiver drops what it has had before.
     """
 
     @property
@@ -42,41 +94,5 @@ class Connector(Protocol[T]):
         """Items taken and not handed out."""
 
     @property
-    def room(self) -> int:
-        """How many items `offer` would take now."""
-
-    @property
     def unacknowledged(self) -> int:
         """Items handed out and not yet acknowledged."""
-
-    @property
-    def ended(self) -> bool:
-        """No item is left and none will come."""
-
-    def offer(self, items: Sequence[T]) -> int:
-        """Take items from the front as far as there is room; returns how many. 0 means: wait for the writer signal."""
-
-    def take(self, most: int) -> Batch[T] | None:
-        """Hand out up to `most` items, in order. None means: nothing now; wait for the reader signal, unless
-        `ended`."""
-
-    def acknowledge(self, batch: Batch[T], count: int | None = None) -> None:
-        """The first `count` items of a batch (all when None) are done with, and with them everything they produced.
-
-        With a count below its length the rest of the batch goes back to the front of the connector, in order; 0 gives
-        the whole batch back.
-        """
-
-    def join(self) -> None:
-        """One more producer will use this connector and end it."""
-
-    def end(self) -> None:
-        """One producer will offer no more."""
-
-    def fail(self, reason: str) -> None:
-        """Nobody consumes any more."""
-
-    def watch(self, *, reader: Signal | None = None, writer: Signal | None = None) -> None:
-        """Tell a reader of new items and of the end, a writer of room and of failure."""
-
-    def unwatch(self, signal: Signal) -> None: ...

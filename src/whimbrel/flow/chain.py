@@ -8,7 +8,7 @@ lists until the item is through: a failure anywhere in the chain takes back what
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
-from whimbrel.flow.api import Connector
+from whimbrel.flow.api import Intake
 from whimbrel.flow.component import Component, Sync
 from whimbrel.flow.error import ComponentFailed
 from whimbrel.flow.port import Outlet
@@ -30,7 +30,7 @@ class Chain:
     """The fused function of everything below some members, and what it has produced so far."""
 
     def __init__(self) -> None:
-        self._pending: dict[int, tuple[Outlet[Any], Connector[Any], list[Any]]] = {}
+        self._pending: dict[int, tuple[Outlet[Any], Intake[Any], list[Any]]] = {}
 
     def step(self, member: Member) -> Callable[..., None]:
         """The function that runs a member on one item of each of its inputs, and all that is fused to it."""
@@ -79,7 +79,7 @@ class Chain:
                 outlet.total += len(taken)
                 del items[: len(taken)]
 
-    def _pend(self, outlet: Outlet[Any], connector: Connector[Any]) -> Sink:
+    def _pend(self, outlet: Outlet[Any], connector: Intake[Any]) -> Sink:
         return self._pending.setdefault(id(connector), (outlet, connector, []))[2].append
 
     def _router(self, member: Member) -> Sink:

@@ -236,7 +236,7 @@ async def _rewire(job: "Job", graph: Graph, diff: Difference, plan: Plan) -> lis
 async def _empty(queue: Queue[Any]) -> None:
     """Until every item has been acknowledged."""
     woken = Activity()
-    queue.watch(writer=woken)
+    queue.watch(woken)
     try:
         while queue.queued or queue.unacknowledged:
             await woken.wait()

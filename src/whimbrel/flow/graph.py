@@ -96,12 +96,12 @@ class Graph:
             queue.join()
             if self.head_of(source).finished:
                 queue.end()
-            queue.watch(writer=source.activity)
+            queue.watch(source.activity)
         for target in targets:
             inlet = target.inlets[port_of(spec.target)]
             inlet.connectors.append(queue)
             inlet.batch = max(inlet.batch, spec.batch)
-            queue.watch(reader=target.activity)
+            queue.listen(target.activity)
 
     def part(self, spec: ConnectorSpec) -> None:
         """Take a connector away from the ports it joined. It must be empty, or its items are lost."""
@@ -119,7 +119,7 @@ class Graph:
             queue.unwatch(source.activity)
         for target in targets:
             target.inlets[port_of(spec.target)].connectors.remove(queue)
-            queue.unwatch(target.activity)
+            queue.unlisten(target.activity)
 
     @staticmethod
     def callers_first(wiring: Wiring) -> list[str]:

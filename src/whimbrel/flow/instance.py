@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from whimbrel.flow.api import Batch, Connector
+from whimbrel.flow.api import Batch, Supply
 from whimbrel.flow.chain import Chain, Member
 from whimbrel.flow.component import Async, Component, Sync
 from whimbrel.flow.error import ComponentFailed, ConnectorBroken
@@ -136,9 +136,9 @@ class Instance:
         self._drain()
         await self._chain.flush()
 
-    def _take(self) -> list[tuple[Connector[Any], Batch[Any]]] | None:
+    def _take(self) -> list[tuple[Supply[Any], Batch[Any]]] | None:
         """A batch from every input, or nothing."""
-        taken: list[tuple[Connector[Any], Batch[Any]]] = []
+        taken: list[tuple[Supply[Any], Batch[Any]]] = []
         for inlet in self.inlets.values():
             found = inlet.take_batch(inlet.batch)
             if found is None:
@@ -148,7 +148,7 @@ class Instance:
             taken.append(found)
         return taken
 
-    async def _work(self, taken: list[tuple[Connector[Any], Batch[Any]]]) -> None:
+    async def _work(self, taken: list[tuple[Supply[Any], Batch[Any]]]) -> None:
         """Work off as many items as all inputs have, and acknowledge what was handed over."""
         columns = [batch.items for _, batch in taken]
         count = min(map(len, columns))

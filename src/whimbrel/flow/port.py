@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Generic, TypeVar, overload
 
-from whimbrel.flow.api import Batch, Connector
+from whimbrel.flow.api import Batch, Intake, Supply
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ class Delivery(Generic[T]):
 
     __slots__ = ("_batch", "_connector", "_inlet", "item")
 
-    def __init__(self, inlet: "Inlet[T]", connector: Connector[T], batch: Batch[T]) -> None:
+    def __init__(self, inlet: "Inlet[T]", connector: Supply[T], batch: Batch[T]) -> None:
         self.item = batch.items[0]
         self._batch = batch
         self._connector = connector
@@ -130,7 +130,7 @@ class Inlet(Generic[T]):
 
     def __init__(self, name: str, activity: Activity) -> None:
         self.name = name
-        self.connectors: list[Connector[T]] = []
+        self.connectors: list[Supply[T]] = []
         self.expects_more = False
         """Set while the job is being changed: the end of today's connectors is then not the end."""
         self.paused = False
@@ -146,7 +146,7 @@ class Inlet(Generic[T]):
         """Nothing will come any more."""
         return not self.expects_more and all(connector.ended for connector in self.connectors)
 
-    def take_batch(self, most: int) -> tuple[Connector[T], Batch[T]] | None:
+    def take_batch(self, most: int) -> tuple[Supply[T], Batch[T]] | None:
         """The next batch from whichever connector has one, in turn; None when none has."""
         count = len(self.connectors)
         for step in range(count):
@@ -192,7 +192,7 @@ class Outlet(Generic[T]):
 
     def __init__(self, name: str, activity: Activity) -> None:
         self.name = name
-        self.connectors: list[Connector[T]] = []
+        self.connectors: list[Intake[T]] = []
         self.calls: list[Callable[[T], None]] = []
         """Direct sinks: the first function of a fused chain each."""
         self.held = False
@@ -235,7 +235,7 @@ class Outlet(Generic[T]):
         while self.held:
             await self._activity.wait()
 
-    async def deliver(self, connector: Connector[T], items: "list[T] | tuple[T, ...]") -> None:
+    async def deliver(self, connector: Intake[T], items: "list[T] | tuple[T, ...]") -> None:
         taken = connector.offer(items)
         while taken < len(items):
             await self._activity.wait()

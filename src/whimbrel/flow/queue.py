@@ -95,13 +95,18 @@ class Queue(Generic[T]):
         for writer in self._writers:
             writer.set()
 
-    def watch(self, *, reader: Signal | None = None, writer: Signal | None = None) -> None:
-        if reader is not None and reader not in self._readers:
-            self._readers.append(reader)
-        if writer is not None and writer not in self._writers:
+    def watch(self, writer: Signal) -> None:
+        if writer not in self._writers:
             self._writers.append(writer)
 
-    def unwatch(self, signal: Signal) -> None:
-        for signals in (self._readers, self._writers):
-            if signal in signals:
-                signals.remove(signal)
+    def unwatch(self, writer: Signal) -> None:
+        if writer in self._writers:
+            self._writers.remove(writer)
+
+    def listen(self, reader: Signal) -> None:
+        if reader not in self._readers:
+            self._readers.append(reader)
+
+    def unlisten(self, reader: Signal) -> None:
+        if reader in self._readers:
+            self._readers.remove(reader)
