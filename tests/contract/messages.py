@@ -1,8 +1,8 @@
 """The smallest connector whose two sides only exchange messages: what the contract asks of `remote`, and no more.
 
 The sender numbers items and keeps each until it has been acknowledged; the receiver takes the next number and drops
-every other. The channel may lose and repeat messages. `settle` lets time pass: both sides say again what the other has not
-confirmed, until nothing is under way.
+every other. The channel may lose and repeat messages. `settle` lets time pass: both sides say again what the other has
+not confirmed, until nothing is under way.
 """
 
 from collections import deque
