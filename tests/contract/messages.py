@@ -31,8 +31,8 @@ class Sender:
     def __init__(self, channel: Channel, capacity: int) -> None:
         self._channel = channel
         self._capacity = capacity
-        self._kept: deque[tuple[int, int]] = deque()
-        self._acknowledged = 0
+        self._kept: dict[int, int] = {}
+        """Items by number, until each has been acknowledged."""
         self._offered = 0
         self._producers = 0
         self._ended = 0
@@ -41,11 +41,7 @@ class Sender:
 
     @property
     def room(self) -> int:
-        return self._capacity - (self._offered - self._acknowledged)
-
-    @property
-    def outstanding(self) -> int:
-        return self._offered - self._acknowledged
+        return self._capacity if self._broken else self._capacity - len(self._kept)
 
     def offer(self, items: Sequence[int]) -> int:
         if self._broken:
@@ -53,7 +49,7 @@ class Sender:
         count = min(len(items), self.room)
         for item in items[:count]:
             self._offered += 1
-            self._kept.append((self._offered, item))
+            self._kept[self._offered] = item
         self.say()
         return count
 
@@ -72,24 +68,24 @@ class Sender:
 
     def say(self) -> None:
         """Everything that has not been acknowledged, again."""
-        messages = [("item", number, item) for number, item in self._kept]
+        messages = [("item", number, item) for number, item in self._kept.items()]
         if self._ended >= self._producers > 0:
             messages.append(("end", self._offered, 0))
         for message in messages:
             self._channel.to_receiver.extend([message] * self._channel.copies())
 
     def hear(self) -> None:
+        news = False
         while self._channel.to_sender:
-            kind, value = self._channel.to_sender.popleft()
-            news = (kind == "failed" and not self._broken) or (kind == "done" and value > self._acknowledged)
-            self._broken = self._broken or kind == "failed"
+            kind, number = self._channel.to_sender.popleft()
             if kind == "done":
-                self._acknowledged = max(self._acknowledged, value)
-                while self._kept and self._kept[0][0] <= self._acknowledged:
-                    self._kept.popleft()
-            if news:
-                for writer in self._writers:
-                    writer.set()
+                news |= self._kept.pop(number, None) is not None
+            else:
+                news |= not self._broken
+                self._broken = True
+        if news:
+            for writer in self._writers:
+                writer.set()
 
 
 class Receiver:
@@ -97,17 +93,19 @@ class Receiver:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._items: deque[int] = deque()
+        self._items: deque[tuple[int, int]] = deque()
+        self._handed_out: dict[int, list[int]] = {}
+        """The numbers of the items in each batch."""
         self._received = 0
-        self._done = 0
+        self._done: list[int] = []
         self._number = 0
         self._end: int | None = None
         self._failed = False
         self._readers: list[Signal] = []
 
     @property
-    def queued(self) -> int:
-        return len(self._items)
+    def ready(self) -> bool:
+        return bool(self._items)
 
     @property
     def ended(self) -> bool:
@@ -117,12 +115,16 @@ class Receiver:
         if not self._items:
             return None
         self._number += 1
-        return Batch(self._number, [self._items.popleft() for _ in range(min(most, len(self._items)))])
+        taken = [self._items.popleft() for _ in range(min(most, len(self._items)))]
+        self._handed_out[self._number] = [number for number, _ in taken]
+        return Batch(self._number, [item for _, item in taken])
 
     def acknowledge(self, batch: Batch[int], count: int | None = None) -> None:
+        numbers = self._handed_out.pop(batch.number)
         done = len(batch.items) if count is None else count
-        self._items.extendleft(reversed(batch.items[done:]))
-        self._done += done
+        given_back = list(zip(numbers[done:], batch.items[done:], strict=True))
+        self._items.extendleft(reversed(given_back))
+        self._done += numbers[:done]
         self.say()
 
     def fail(self, reason: str) -> None:
@@ -136,7 +138,7 @@ class Receiver:
         self._readers.remove(reader)
 
     def say(self) -> None:
-        messages = [("done", self._done)] + ([("failed", 0)] if self._failed else [])
+        messages = [("done", number) for number in self._done] + ([("failed", 0)] if self._failed else [])
         for message in messages:
             self._channel.to_sender.extend([message] * self._channel.copies())
 
@@ -146,7 +148,7 @@ class Receiver:
             kind, number, item = self._channel.to_receiver.popleft()
             if kind == "item" and number == self._received + 1:
                 self._received += 1
-                self._items.append(item)
+                self._items.append((number, item))
                 heard = True
             elif kind == "end" and self._end is None:
                 self._end = number

@@ -129,9 +129,9 @@ WRONG = {
         "did you mean 'connectors'",
     ),
     "no instances": (errors.BadWiring, 'use = "pass"', 'use = "pass"\ninstances = 0', "step", 10, "at least 1"),
-    "batch beyond capacity": (
-        *(errors.BadConnector, 'kind = "queue"', "capacity = 4", "source.numbers -> step.numbers", 18),
-        "at most the capacity",
+    "no capacity": (
+        *(errors.BadConnector, 'kind = "queue"', "capacity = 0", "source.numbers -> step.numbers", 18),
+        "must be at least 1",
     ),
     "async component on a thread": (
         *(errors.BadWiring, 'use = "numbers"', 'use = "numbers"\nplace = "thread"', "source", 6),

@@ -32,7 +32,7 @@ from whimbrel.flow.error import (
     FlowError,
     WiringError,
 )
-from whimbrel.flow.job import Job
+from whimbrel.flow.job import Job, Timeouts
 from whimbrel.flow.port import Delivery, In, Inlet, Needs, Out, Outlet
 from whimbrel.flow.registry import Registry
 from whimbrel.flow.report import Failure, Report
@@ -66,6 +66,7 @@ __all__ = [
     "Report",
     "Supply",
     "Sync",
+    "Timeouts",
     "Wiring",
     "WiringError",
     "check",

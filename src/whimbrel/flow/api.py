@@ -29,7 +29,7 @@ class Intake(Protocol[T_contra]):
 
     @property
     def room(self) -> int:
-        """How many items `offer` would take now."""
+        """How many items `offer` would take now; never 0 once it would raise, so that who asks first learns of it."""
 
     def offer(self, items: Sequence[T_contra]) -> int:
         """Take items from the front as far as there is room; returns how many. 0 means: wait for the writer signal.
@@ -51,6 +51,10 @@ class Intake(Protocol[T_contra]):
 
 class Supply(Protocol[T]):
     """A connector as its consumers see it."""
+
+    @property
+    def ready(self) -> bool:
+        """`take` would give something now."""
 
     @property
     def ended(self) -> bool:

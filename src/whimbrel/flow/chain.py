@@ -5,7 +5,7 @@ everything that comes of it, down to the connectors that leave the chain. What i
 lists until the item is through: a failure anywhere in the chain takes back what that item had produced.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 from whimbrel.flow.api import Intake
@@ -27,7 +27,7 @@ class Member:
 
 
 class Chain:
-    """The fused function of everything below some members, and what it has produced so far."""
+    """The fused functions below a head, and what they have produced and not handed over."""
 
     def __init__(self) -> None:
         self._pending: dict[int, tuple[Outlet[Any], Intake[Any], list[Any]]] = {}
@@ -50,44 +50,65 @@ class Chain:
 
         return drain
 
-    def sinks(self, member: Member, port: str) -> list[Sink]:
-        """Where the items of an output go: into pending lists, and into fused members."""
-        outlet = member.outlets[port]
-        into: list[Sink] = [self._pend(outlet, connector) for connector in outlet.connectors]
-        into += [self.step(next_) for next_ in member.direct[port]]
-        return into
-
-    def marks(self) -> list[int]:
-        return [len(items) for _, _, items in self._pending.values()]
-
-    def take_back(self, marks: list[int]) -> None:
-        """Forget what was produced since the marks were made."""
-        for (_, _, items), mark in zip(self._pending.values(), marks, strict=True):
-            del items[mark:]
+    def run(self, step: Callable[..., None], *items: Any) -> None:
+        """Run a step; if anything in it raises, what it had produced is forgotten."""
+        marks = [len(kept) for _, _, kept in self._pending.values()]
+        try:
+            step(*items)
+        except ComponentFailed:
+            for (_, _, kept), mark in zip(self._pending.values(), marks, strict=True):
+                del kept[mark:]
+            raise
 
     @property
     def most_pending(self) -> int:
         return max((len(items) for _, _, items in self._pending.values()), default=0)
 
+    def push(self) -> bool:
+        """Hand over what is pending as far as there is room now; true when nothing is left."""
+        left = 0
+        for _, connector, items in self._pending.values():
+            if items:
+                del items[: connector.offer(items)]
+                left += len(items)
+        return left == 0
+
     async def flush(self) -> None:
-        """Hand over what was produced; returns when all of it has been taken."""
-        for outlet, connector, items in self._pending.values():
-            while items:
-                await outlet.released()
-                taken = list(items)
-                await outlet.deliver(connector, taken)
-                outlet.total += len(taken)
-                del items[: len(taken)]
+        """Hand over what is pending now; returns when all of it has been taken.
+
+        What is pending is taken off the lists before anything is awaited, so that several may flush at once.
+        """
+        taken = [(outlet, connector, items.copy()) for outlet, connector, items in self._pending.values() if items]
+        for _, _, items in self._pending.values():
+            items.clear()
+        for outlet, connector, items in taken:
+            await outlet.deliver(connector, items)
+
+    def _sinks(self, member: Member, port: str) -> list[Sink]:
+        """Where the items of an output go: into pending lists, and into fused members."""
+        outlet = member.outlets[port]
+        into: list[Sink] = [self._pend(outlet, connector) for connector in outlet.connectors]
+        return into + [self.step(next_) for next_ in member.direct[port]]
 
     def _pend(self, outlet: Outlet[Any], connector: Intake[Any]) -> Sink:
         return self._pending.setdefault(id(connector), (outlet, connector, []))[2].append
 
     def _router(self, member: Member) -> Sink:
-        by_type = {out.type: self.sinks(member, port) for port, out in member.component.outs.items()}
-        if len(by_type) == 1:
-            sinks = next(iter(by_type.values()))
-            return sinks[0] if len(sinks) == 1 else _broadcast(sinks)
-        return _by_type(member.name, {type_: _broadcast(sinks) for type_, sinks in by_type.items()})
+        by_type = {out.type: _broadcast(self._sinks(member, port)) for port, out in member.component.outs.items()}
+        return next(iter(by_type.values())) if len(by_type) == 1 else _by_type(member.name, by_type)
+
+
+class CallsBelow:
+    """Meets `port.Calls` for one output of an asynchronous component."""
+
+    def __init__(self, chain: Chain, members: list[Member]) -> None:
+        self._chain = chain
+        self._step = _broadcast([chain.step(member) for member in members])
+        self.push = chain.push
+        self.flush = chain.flush
+
+    def run(self, item: Any) -> None:
+        self._chain.run(self._step, item)
 
 
 def _broadcast(sinks: list[Sink]) -> Sink:
@@ -118,6 +139,12 @@ def _by_type(name: str, routes: dict[type, Sink]) -> Sink:
     return send
 
 
+def _listed(products: Any) -> list[Any]:
+    if isinstance(products, str | bytes | Mapping) or not isinstance(products, Iterable):
+        raise TypeError(f"it must return the items it produces, or None, not one {type(products).__name__}")
+    return list(products)
+
+
 def _fuse(
     name: str, function: Callable[..., Iterable[Any] | None], send: Sink, inputs: int, phase: str = "process"
 ) -> Callable[..., None]:
@@ -127,7 +154,7 @@ def _fuse(
         try:
             products = function(item)
             if products is not None and type(products) is not list and type(products) is not tuple:
-                products = list(products)
+                products = _listed(products)
         except Exception as error:
             raise ComponentFailed(name, phase, error) from error
         if products:
@@ -139,7 +166,7 @@ def _fuse(
 
     def step_all(*items: Any) -> None:
         try:
-            products = list(function(*items) or ())
+            products = _listed(function(*items) or ())
         except Exception as error:
             raise ComponentFailed(name, phase, error) from error
         for product in products:

@@ -34,6 +34,8 @@ class Difference:
     rebound: frozenset[str]
     parted: tuple[ConnectorSpec, ...]
     joined: tuple[ConnectorSpec, ...]
+    providers_rebound: tuple[str, ...]
+    """Those that stay and need one that changes."""
     providers_going: tuple[str, ...]
     providers_coming: tuple[str, ...]
 
@@ -60,10 +62,11 @@ def difference(old: Plan, new: Plan) -> Difference:
     provider_changes = {
         spec.name for spec in (*old.wiring.providers, *new.wiring.providers) if not _same_provider(spec.name, old, new)
     }
+    concerned = _needing(new.wiring, provider_changes)
     rebound = {
         name
         for name in after.keys() - coming
-        if before[name].needs != after[name].needs or provider_changes & set(after[name].needs.values())
+        if before[name].needs != after[name].needs or concerned & set(after[name].needs.values())
     }
     return Difference(
         going=frozenset(going),
@@ -71,6 +74,7 @@ def difference(old: Plan, new: Plan) -> Difference:
         rebound=frozenset(rebound),
         parted=tuple(c for c in old.wiring.connectors if c not in new.wiring.connectors or _touches(c, going)),
         joined=tuple(c for c in new.wiring.connectors if c not in old.wiring.connectors or _touches(c, coming)),
+        providers_rebound=tuple(name for name in new.provider_order if name in concerned - provider_changes),
         providers_going=tuple(name for name in old.provider_order if name in provider_changes),
         providers_coming=tuple(name for name in new.provider_order if name in provider_changes),
     )
@@ -86,6 +90,15 @@ def _same_provider(name: str, old: Plan, new: Plan) -> bool:
         return next((dict(spec.needs) for spec in wiring.providers if spec.name == name), None)
 
     return old.providers.get(name) == new.providers.get(name) and needs(old.wiring) == needs(new.wiring)
+
+
+def _needing(wiring: Wiring, changed: set[str]) -> set[str]:
+    """The providers that changed and all that need one of them, directly or through others."""
+    found, before = set(changed), -1
+    while before != len(found):
+        before = len(found)
+        found |= {spec.name for spec in wiring.providers if found & set(spec.needs.values())}
+    return found
 
 
 def _fused_with(plan: Plan, names: set[str]) -> set[str]:
@@ -225,6 +238,8 @@ async def _rewire(job: "Job", graph: Graph, diff: Difference, plan: Plan) -> lis
         await job.open(instance.name, instance.component)
     for connector in diff.joined:
         graph.join(connector)
+    for name in diff.providers_rebound:
+        graph.bind_provider(plan, name)
     for name in diff.rebound:
         for instance in graph.instances[name]:
             for need, provider in plan.wiring.component(name).needs.items():

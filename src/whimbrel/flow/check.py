@@ -23,9 +23,10 @@ from whimbrel.flow.error import (
     UnknownPort,
     UnknownProvider,
     WrongProvider,
+    nearest,
 )
 from whimbrel.flow.port import In, Needs, Out
-from whimbrel.flow.registry import Registry, nearest
+from whimbrel.flow.registry import Registry
 from whimbrel.flow.wiring import ComponentSpec, ConnectorSpec, ProviderSpec, Wiring
 
 
@@ -171,8 +172,8 @@ def _check_connector(wiring: Wiring, connector: ConnectorSpec, classes: Mapping[
         _check_direct_ends(wiring, connector, classes, place)
     elif connector.kind != "queue":
         raise BadConnector(connector.name, f"connector {connector.name}: kind must be direct or queue", place)
-    elif not 1 <= connector.batch <= connector.capacity:
-        message = f"connector {connector.name}: batch must be at least 1 and at most the capacity"
+    elif min(connector.batch, connector.capacity) < 1:
+        message = f"connector {connector.name}: batch and capacity must be at least 1"
         raise BadConnector(connector.name, message, place)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from inspect import iscoroutinefunction
 from typing import Any, ClassVar
 
 import msgspec
@@ -74,6 +75,8 @@ class Sync(Component):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         types = [out.type for out in cls.outs.values()]
+        if iscoroutinefunction(cls.process):
+            raise TypeError(f"{cls.__name__}.process must be a plain function; an Async component may wait")
         if len(set(types)) < len(types):
             raise TypeError(f"{cls.__name__} has two outputs of one type; give each its own message class")
 

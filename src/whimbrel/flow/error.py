@@ -19,6 +19,18 @@ FlowError
 └── ChangeFailed           a running job could not be taken to another wiring
 """
 
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint for a mistyped name: `; did you mean 'x'?`, or what there is."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, 1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; there is {', '.join(sorted(names))}" if names else ""
+
 
 class FlowError(Exception):
     """Base of all errors of the framework."""

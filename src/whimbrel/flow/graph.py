@@ -1,10 +1,11 @@
 """The running parts of a job: providers, instances and connectors, made from a plan and joined to each other."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from whimbrel.flow.check import Plan
-from whimbrel.flow.component import Async, Provider
+from whimbrel.flow.component import Async, Provider, Wired
+from whimbrel.flow.error import ComponentFailed
 from whimbrel.flow.instance import Instance
 from whimbrel.flow.port import Activity
 from whimbrel.flow.queue import Queue
@@ -17,6 +18,17 @@ def component_of(end: str) -> str:
 
 def port_of(end: str) -> str:
     return end.partition(".")[2]
+
+
+W = TypeVar("W", bound=Wired)
+
+
+def _construct(name: str, cls: type[W], config: Any) -> W:
+    """Make a part; what its constructor raises is laid at its door."""
+    try:
+        return cls(config)
+    except Exception as error:
+        raise ComponentFailed(name, "construction", error) from error
 
 
 class Graph:
@@ -51,25 +63,26 @@ class Graph:
         return next(head for head in self.heads() if head.activity is instance.activity)
 
     def add_provider(self, plan: Plan, name: str, given: Provider | None = None) -> Provider:
-        cls, config = plan.providers[name]
-        provider = given or cls(config)
+        provider = given or _construct(name, *plan.providers[name])
+        self.providers[name] = provider
+        self.bind_provider(plan, name)
+        return provider
+
+    def bind_provider(self, plan: Plan, name: str) -> None:
         spec = next(spec for spec in plan.wiring.providers if spec.name == name)
         for need, other in spec.needs.items():
-            provider.bind(need, self.providers[other])
-        self.providers[name] = provider
-        return provider
+            self.providers[name].bind(need, self.providers[other])
 
     def add_component(self, plan: Plan, name: str) -> list[Instance]:
         """Make the instances of a component. One that is called directly shares its caller's alarm clock, since the
         caller waits for it; so callers are made first."""
-        cls, config = plan.components[name]
         spec = plan.wiring.component(name)
         direct = next(
             (c for c in plan.wiring.connectors if c.kind == "direct" and component_of(c.target) == name), None
         )
         made = []
         for number in range(spec.instances):
-            component = cls(config)
+            component = _construct(name, *plan.components[name])
             for need, provider in spec.needs.items():
                 component.bind(need, self.providers[provider])
             activity = component.activity if isinstance(component, Async) else Activity()

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from whimbrel.flow.api import Batch, Supply
-from whimbrel.flow.chain import Chain, Member
+from whimbrel.flow.chain import CallsBelow, Chain, Member
 from whimbrel.flow.component import Async, Component, Sync
 from whimbrel.flow.error import ComponentFailed, ConnectorBroken
 from whimbrel.flow.port import Activity, Inlet, Outlet
@@ -42,8 +42,8 @@ class Instance:
             self._drain = self._chain.drain_step(self.member)
             return
         for port, outlet in self.outlets.items():
-            outlet.calls = [self._chain.step(member) for member in self.member.direct[port]]
-            outlet.flush_calls = self._chain.flush if outlet.calls else None
+            members = self.member.direct[port]
+            outlet.calls = CallsBelow(self._chain, members) if members else None
 
     async def run(self) -> None:
         """Until the inputs have ended. Raises ComponentFailed for what a component raised, ConnectorBroken when the
@@ -72,7 +72,7 @@ class Instance:
                 await self.activity.wait()
             for outlet in self.outlets.values():
                 outlet.held = True
-            while any(outlet.putting for outlet in self.outlets.values()) and not self.finished:
+            while not all(outlet.idle for outlet in self.outlets.values()) and not self.finished:
                 await self.activity.wait()
             return
         self._resting = asyncio.Event()
@@ -107,17 +107,14 @@ class Instance:
     async def _run_async(self, component: Async) -> None:
         try:
             await component.run()
-        except (ComponentFailed, ConnectorBroken):
-            raise
         except Exception as error:
-            raise ComponentFailed(self.spec.name, "run", error) from error
-        await self._drain_below()
-
-    async def _drain_below(self) -> None:
-        """The last items of what this component called directly."""
+            cause = root_cause(error)
+            if isinstance(cause, ComponentFailed | ConnectorBroken):
+                raise cause from error
+            raise ComponentFailed(self.spec.name, "run", cause) from cause
         for members in self.member.direct.values():
             for member in members:
-                self._chain.drain_step(member)()
+                self._chain.run(self._chain.drain_step(member))
         await self._chain.flush()
 
     async def _run_sync(self) -> None:
@@ -133,11 +130,13 @@ class Instance:
                 break
             else:
                 await self.activity.wait()
-        self._drain()
+        self._chain.run(self._drain)
         await self._chain.flush()
 
     def _take(self) -> list[tuple[Supply[Any], Batch[Any]]] | None:
         """A batch from every input, or nothing."""
+        if not all(inlet.ready for inlet in self.inlets.values()):
+            return None
         taken: list[tuple[Supply[Any], Batch[Any]]] = []
         for inlet in self.inlets.values():
             found = inlet.take_batch(inlet.batch)
@@ -173,16 +172,26 @@ class Instance:
         chain, step = self._chain, self._step
         single = columns[0] if len(columns) == 1 else None
         while at < count:
-            marks = chain.marks()
             try:
                 if single is not None:
-                    step(single[at])
+                    chain.run(step, single[at])
                 else:
-                    step(*(column[at] for column in columns))
+                    chain.run(step, *(column[at] for column in columns))
             except ComponentFailed as failure:
-                chain.take_back(marks)
                 return at, failure
             at += 1
             if chain.most_pending >= _FLUSH_AT:
                 break
         return at, None
+
+
+def root_cause(error: BaseException) -> BaseException:
+    """What is really wrong inside an exception group. A broken connector only follows from somebody else's failure."""
+    leaves: list[BaseException] = [error]
+    while any(isinstance(leaf, BaseExceptionGroup) for leaf in leaves):
+        leaves = [
+            inner for leaf in leaves for inner in (leaf.exceptions if isinstance(leaf, BaseExceptionGroup) else (leaf,))
+        ]
+    failed = [leaf for leaf in leaves if isinstance(leaf, ComponentFailed)]
+    own = [leaf for leaf in leaves if not isinstance(leaf, ConnectorBroken)]
+    return (failed or own or leaves)[0]

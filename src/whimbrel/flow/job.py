@@ -58,8 +58,15 @@ class Job:
         self._changing = asyncio.Lock()
         self._news = asyncio.Event()
 
+    @property
+    def wiring(self) -> Wiring:
+        """What it runs now; where a change begins."""
+        return self.graph.wiring
+
     async def run(self) -> Report:
-        """Run to the end. Never raises for what components do; that is in the report."""
+        """Run to the end, once. Never raises for what components do; that is in the report."""
+        if self.state != "created":
+            raise FlowError(f"this job is {self.state}; make another to run again")
         self.state = "opening"
         try:
             if await self._open_all():
@@ -106,11 +113,13 @@ class Job:
             try:
                 async with asyncio.timeout(self.timeouts.change_s):
                     self._changes += await change.apply(self, plan)
-            except (TimeoutError, FlowError) as error:
+            except Exception as error:
                 reason = (
                     f"not done within {self.timeouts.change_s:g} s" if isinstance(error, TimeoutError) else str(error)
                 )
-                self._fail(Failure(wiring.name, "change", reason))
+                self._fail(Failure(wiring.name, "change", reason, "".join(traceback.format_exception(error))))
+                for head in self.graph.heads():
+                    head.go_on()
                 raise ChangeFailed(f"change to {wiring.name!r} failed: {reason}") from error
             finally:
                 self._news.set()

@@ -1,12 +1,13 @@
 """Ports: what a component declares (`In`, `Out`, `Needs`) and what it is bound to when it runs (`Inlet`, `Outlet`)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import Any, Generic, TypeVar, overload
+from collections.abc import AsyncIterator
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 from whimbrel.flow.api import Batch, Intake, Supply
 
 T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Activity:
@@ -31,7 +32,12 @@ class Activity:
         """Return at the next `set`."""
         waiter = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
-        await waiter
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+            raise
 
 
 class Declared:
@@ -66,7 +72,7 @@ class In(Declared, Generic[T]):
 
 
 class Out(Declared, Generic[T]):
-    """An output for items of a type. Items of an optional output that is not connected are counted and dropped."""
+    """An output for items of a type. Items of an optional output that is not connected are dropped."""
 
     def __init__(self, type_: type[T], *, optional: bool = False) -> None:
         self.type = type_
@@ -146,6 +152,11 @@ class Inlet(Generic[T]):
         """Nothing will come any more."""
         return not self.expects_more and all(connector.ended for connector in self.connectors)
 
+    @property
+    def ready(self) -> bool:
+        """Some connector has an item."""
+        return any(connector.ready for connector in self.connectors)
+
     def take_batch(self, most: int) -> tuple[Supply[T], Batch[T]] | None:
         """The next batch from whichever connector has one, in turn; None when none has."""
         count = len(self.connectors)
@@ -187,49 +198,66 @@ class Inlet(Generic[T]):
             delivery.give_back()
 
 
+class Calls(Protocol[T_contra]):
+    """The direct sinks of an output: everything that is fused below it."""
+
+    def run(self, item: T_contra) -> None:
+        """Work an item off. What comes of it is kept until it is handed over; if anything raises, nothing is."""
+
+    def push(self) -> bool:
+        """Hand over what is kept as far as there is room now; true when nothing is left."""
+
+    async def flush(self) -> None:
+        """Hand over what is kept now; returns when all of it has been taken."""
+
+
 class Outlet(Generic[T]):
     """An output port of a running instance. Every sink gets every item."""
 
     def __init__(self, name: str, activity: Activity) -> None:
         self.name = name
         self.connectors: list[Intake[T]] = []
-        self.calls: list[Callable[[T], None]] = []
-        """Direct sinks: the first function of a fused chain each."""
+        self.calls: Calls[T] | None = None
         self.held = False
         """While held, nothing leaves: `offer` refuses and `put` waits."""
-        self.putting = 0
-        """Puts under way."""
-        self.dropped = 0
-        self.total = 0
+        self._putting = 0
         self._activity = activity
-        self.flush_calls: Callable[[], Any] | None = None
-        """Awaited after direct calls so that what the chain produced is taken before `put` returns."""
+
+    @property
+    def idle(self) -> bool:
+        """No put is under way and nothing waits to be handed over."""
+        return self._putting == 0 and (self.calls is None or self.calls.push())
 
     def offer(self, item: T) -> bool:
-        """Give an item if every sink has room for it now. Only for outputs without direct sinks."""
+        """Give an item if there is room for it now. A direct sink has room when all it produced before was taken."""
         if self.held or any(connector.room == 0 for connector in self.connectors):
             return False
+        if self.calls is not None:
+            if not self.calls.push():
+                return False
+            self.calls.run(item)
+            self.calls.push()
         for connector in self.connectors:
             connector.offer((item,))
-        self._count()
         return True
 
     async def put(self, item: T) -> None:
-        """Give an item; returns when every sink has taken it, which for a direct sink means: worked it off."""
+        """Give an item; returns when every sink has taken it, which for a direct sink means: worked it off.
+
+        Several puts may be under way at once.
+        """
         await self.released()
-        self.putting += 1
+        self._putting += 1
         try:
-            for call in self.calls:
-                call(item)
+            if self.calls is not None:
+                self.calls.run(item)
+                await self.calls.flush()
             for connector in self.connectors:
                 await self.deliver(connector, (item,))
-            if self.flush_calls is not None:
-                await self.flush_calls()
         finally:
-            self.putting -= 1
+            self._putting -= 1
             if self.held:
                 self._activity.set()
-        self._count()
 
     async def released(self) -> None:
         while self.held:
@@ -240,8 +268,3 @@ class Outlet(Generic[T]):
         while taken < len(items):
             await self._activity.wait()
             taken += connector.offer(items[taken:])
-
-    def _count(self) -> None:
-        self.total += 1
-        if not self.connectors and not self.calls:
-            self.dropped += 1

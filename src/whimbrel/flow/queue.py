@@ -17,8 +17,6 @@ class Queue(Generic[T]):
     def __init__(self, name: str, capacity: int) -> None:
         self.name = name
         self.capacity = capacity
-        self.total = 0
-        """Items taken since the start."""
         self.lifted = False
         """While its consumer rests for a change the bound is lifted, so that a producer in a circle with it can finish
         what it has in hand and rest too; it takes up nothing new meanwhile."""
@@ -38,11 +36,15 @@ class Queue(Generic[T]):
     @property
     def room(self) -> int:
         used = len(self._items) + self._unacknowledged
-        return self.capacity if self.lifted else max(0, self.capacity - used)
+        return self.capacity if self.lifted or self._broken else max(0, self.capacity - used)
 
     @property
     def unacknowledged(self) -> int:
         return self._unacknowledged
+
+    @property
+    def ready(self) -> bool:
+        return bool(self._items)
 
     @property
     def ended(self) -> bool:
@@ -55,7 +57,6 @@ class Queue(Generic[T]):
         if count == 0:
             return 0
         self._items.extend(items if count == len(items) else islice(items, count))
-        self.total += count
         for reader in self._readers:
             reader.set()
         return count

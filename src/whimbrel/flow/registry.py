@@ -5,10 +5,11 @@ through the entry points `whimbrel.components` and `whimbrel.providers`, and the
 with `--with`. It can never name an arbitrary import.
 """
 
-import difflib
 import importlib
 import importlib.util
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Mapping
+from hashlib import blake2b
 from importlib.metadata import entry_points
 from inspect import isabstract
 from pathlib import Path
@@ -26,7 +27,7 @@ class RegistryError(FlowError):
 
 
 class Registry:
-    """`register` takes classes, or `module:Class` for ones to be imported when they are first used."""
+    """Names are given classes, or `module:Class` for one to be imported when it is first used."""
 
     def __init__(self) -> None:
         self._components: dict[str, type[Component] | str] = {}
@@ -48,13 +49,16 @@ class Registry:
 
     def file(self, path: Path) -> "Registry":
         """Add the components and providers that a Python file defines, under their class names."""
-        spec = importlib.util.spec_from_file_location(f"whimbrel_with_{path.stem}", path)
+        # Dataclasses look their module up by name, so it must be known before it runs, and be nobody else's.
+        name = f"whimbrel_with_{path.stem}_{blake2b(str(path.resolve()).encode(), digest_size=6).hexdigest()}"
+        spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise RegistryError(f"{path} is not a Python file")
-        module = importlib.util.module_from_spec(spec)
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
         except Exception as error:
+            del sys.modules[name]
             raise RegistryError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
         for name, value in vars(module).items():
             if not isinstance(value, type) or value.__module__ != module.__name__ or isabstract(value):
@@ -92,12 +96,3 @@ def _load(found: type | str | None) -> type | None:
     if not isinstance(loaded, type):
         raise RegistryError(f"{found} is not a class")
     return loaded
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint for a mistyped name: `; did you mean 'x'?`, or what there is."""
-    names = list(known)
-    near = difflib.get_close_matches(name, names, 1)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    return f"; there is {', '.join(sorted(names))}" if names else ""

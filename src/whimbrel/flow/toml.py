@@ -28,12 +28,12 @@ from typing import Any, Final
 
 import msgspec
 
-from whimbrel.flow.error import BadWiring
-from whimbrel.flow.registry import nearest
+from whimbrel.flow.error import BadWiring, nearest
 from whimbrel.flow.wiring import ComponentSpec, ConnectorSpec, Kind, Place, ProviderSpec, Wiring
 
 _HEADER: Final = re.compile(r"^\s*\[(providers|components)\.(?:\"([^\"]+)\"|([\w-]+))\]")
 _END: Final = re.compile(r"""\b(from|to)\s*=\s*["']([^"']+)["']""")
+_ALLOWED: Final = {"$.kind": "; kind is direct or queue", "$.place": "; place is loop or thread"}
 _TOP: Final = ("name", "providers", "components", "connectors")
 
 
@@ -121,6 +121,7 @@ def _convert(value: Any, kind: type[Any], what: str, culprit: str, place: str) -
     except msgspec.ValidationError as error:
         unknown = re.search(r"unknown field `([^`]+)`", str(error))
         hint = nearest(unknown[1], [field.encode_name for field in msgspec.structs.fields(kind)]) if unknown else ""
+        hint = next((allowed for path, allowed in _ALLOWED.items() if path in str(error)), hint)
         raise BadWiring(culprit, f"{what}: {error}{hint}", place) from error
 
 

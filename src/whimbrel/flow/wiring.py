@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
+from whimbrel.flow.error import BadWiring, nearest
+
 Kind = Literal["direct", "queue"]
 Place = Literal["loop", "thread"]
 
@@ -40,7 +42,7 @@ class ComponentSpec:
 @dataclass(frozen=True, slots=True)
 class ConnectorSpec:
     """`source` and `target` are written `component.port`. `capacity` bounds a queue; `batch` is the most that a
-    consumer takes from it at once, and what a producer collects before it hands over."""
+    consumer takes from it at once, never more than the capacity."""
 
     source: str
     target: str
@@ -70,6 +72,12 @@ class Wiring:
         """Where the first of the names that has a known place stands; empty when none has."""
         return next((self.places[name] for name in names if name in self.places), "")
 
+    def _expect(self, name: str, specs: tuple[Any, ...]) -> None:
+        """A mistyped name must not make a change that changes nothing."""
+        names = [spec.name for spec in specs]
+        if name not in names:
+            raise BadWiring(name, f"the wiring {self.name!r} has no {name!r}{nearest(name, names)}")
+
     def adding(self, *parts: ComponentSpec | ConnectorSpec | ProviderSpec) -> "Wiring":
         """The same wiring with more parts; one with the name of an old part takes its place."""
         new = self
@@ -85,12 +93,14 @@ class Wiring:
 
     def removing(self, component: str) -> "Wiring":
         """The same wiring without a component and the connectors that touch it."""
+        self._expect(component, self.components)
         ends = f"{component}."
         kept = (c for c in self.connectors if not c.source.startswith(ends) and not c.target.startswith(ends))
         return replace(self, components=_without(self.components, component), connectors=tuple(kept))
 
-    def configuring(self, name: str, **settings: Any) -> "Wiring":
+    def configuring(self, name: str, /, **settings: Any) -> "Wiring":
         """The same wiring with some settings of a component or provider changed."""
+        self._expect(name, (*self.components, *self.providers))
 
         def changed(spec: Any) -> Any:
             return replace(spec, config={**spec.config, **settings}) if spec.name == name else spec
@@ -103,6 +113,7 @@ class Wiring:
 
     def rebinding(self, component: str, need: str, provider: str) -> "Wiring":
         """The same wiring with a component's need bound to another provider."""
+        self._expect(component, self.components)
         changed = (
             replace(spec, needs={**spec.needs, need: provider}) if spec.name == component else spec
             for spec in self.components

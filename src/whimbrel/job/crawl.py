@@ -96,10 +96,7 @@ def _run(main: Any) -> Result:
 
 
 async def _crawl(plan: Plan, found: Registry, show: Callable[[Progress], None]) -> Result:
-    try:
-        job = Job(plan, found)
-    except ValueError as error:
-        raise CrawlError(str(error)) from error
+    job = Job(plan, found)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, job.stop)
