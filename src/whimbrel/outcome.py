@@ -25,7 +25,3 @@ class Outcome(StrEnum):
     """A limit or a trap rule cut it before it was visited."""
     RETRY = "retry"
     """To be visited again; never final."""
-
-    @property
-    def final(self) -> bool:
-        return self is not Outcome.RETRY

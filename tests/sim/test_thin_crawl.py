@@ -28,7 +28,17 @@ HARMLESS = (
         "status-500",
     ),
     *("html-broken", "html-unclosed", "odd-urls", "chunked", "no-length", "http10"),
-    *("interim", "length-short", "truncated", "chunk-cut", "chunk-broken", "garbage", "reset", "close-early"),
+    *(
+        "interim",
+        "length-short",
+        "truncated",
+        "chunk-cut",
+        "chunk-broken",
+        "garbage",
+        "reset",
+        "close-early",
+        "reset-reused",
+    ),
     *("header-huge", "links-50000", "mime-wrong", "empty", "length-invalid"),
 )
 """Exhibits that a crawl without robots.txt, retries, content-seen, charsets and URL limits must get right already."""

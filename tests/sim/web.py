@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from whimbrel.simweb.server.serve import Running
+from whimbrel.simweb.server.serve import Running, await_running
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
 
@@ -31,12 +30,7 @@ def serve(spec: WebSpec, state: Path) -> Iterator[Served]:
     command += ["--state", str(state), "--log", str(state / "access.tsv")]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         try:
-            deadline = time.monotonic() + 20
-            while not (state / "simweb.json").exists():
-                assert server.poll() is None, "the simulated web did not start"
-                assert time.monotonic() < deadline, "the simulated web did not start in time"
-                time.sleep(0.02)
-            running = msgspec.json.decode((state / "simweb.json").read_bytes(), type=Running)
+            running = await_running(server, state)
             ports = {"http_port": running.http_port, "https_port": running.https_port}
             yield Served(running, Web(msgspec.structs.replace(spec, **ports)))
         finally:

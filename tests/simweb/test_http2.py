@@ -59,6 +59,9 @@ class Halls:
     def __init__(self) -> None:
         self._web = WebSite(Web(WebSpec(https=1.0)))
 
+    def may_recover(self, host: str, target: str) -> bool:
+        return False
+
     def serve(self, request: Request, now_s: float) -> Served:
         match request.path:
             case "/big":

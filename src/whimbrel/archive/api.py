@@ -24,6 +24,18 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     elapsed_ms: float = 0.0
 
 
+class Tally(msgspec.Struct, frozen=True, kw_only=True):
+    """What has been kept so far."""
+
+    visited: int
+    bytes: int
+    outcomes: dict[str, int]
+    reasons: dict[str, int]
+    """Counts of `outcome reason`."""
+
+
 class Archive(Protocol):
     def keep(self, visited: Visited) -> None:
         """Take a settled visit in."""
+
+    def tally(self) -> Tally: ...

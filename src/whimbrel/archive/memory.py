@@ -1,11 +1,11 @@
-"""An archive in memory, written out as JSON lines at the end. It keeps no bodies."""
+"""An archive in memory, written out as JSON lines at the end. It keeps no bodies, and grows with the crawl."""
 
 from collections import Counter
 from pathlib import Path
 
 import msgspec
 
-from whimbrel.archive.api import Record
+from whimbrel.archive.api import Record, Tally
 from whimbrel.flow import Config, Provider
 from whimbrel.parse.api import Visited
 
@@ -20,17 +20,27 @@ class MemoryArchive(Provider):
 
     def __init__(self, config: ArchiveConfig) -> None:
         super().__init__(config)
-        self.records: list[Record] = []
-        self.outcomes: Counter[str] = Counter()
-        self.bytes = 0
+        self._records: list[Record] = []
+        self._outcomes: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()
+        self._bytes = 0
+
+    def tally(self) -> Tally:
+        return Tally(
+            visited=len(self._records),
+            bytes=self._bytes,
+            outcomes=dict(self._outcomes),
+            reasons=dict(self._reasons),
+        )
 
     def keep(self, visited: Visited) -> None:
         fetched = visited.fetched
         visit, response = fetched.visit, fetched.response
         size = len(response.body) if response is not None else 0
-        self.outcomes[visited.outcome] += 1
-        self.bytes += size
-        self.records.append(
+        self._outcomes[visited.outcome] += 1
+        self._reasons[f"{visited.outcome} {visited.reason}"] += 1
+        self._bytes += size
+        self._records.append(
             Record(
                 url=visit.url.text,
                 outcome=visited.outcome,
@@ -50,4 +60,4 @@ class MemoryArchive(Provider):
     async def close(self) -> None:
         if self.config.directory:
             path = Path(self.config.directory) / "outcomes.jsonl"
-            path.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in self.records))
+            path.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in self._records))

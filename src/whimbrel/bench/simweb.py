@@ -6,14 +6,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from whimbrel.simweb.page import SECTIONS
-from whimbrel.simweb.server.serve import Running
+from whimbrel.simweb.server.serve import await_running
 
 _LUA: Final = """\
 local labels = {"www", "blog", "shop", "docs"}
@@ -50,7 +49,7 @@ def measure(hosts: int, connections: int, seconds: int) -> Measured:
         state = Path(folder)
         server = _start(state, hosts)
         try:
-            running = _wait_for(server, state / "simweb.json")
+            running = await_running(server, state)
             script = state / "random.lua"
             sections = ", ".join(f'"{section}"' for section in SECTIONS)
             script.write_text(_LUA % (sections, hosts // 4, running.http_port), encoding="ascii")
@@ -74,15 +73,6 @@ def _pinned(core: int) -> list[str]:
     """Server and client each on a core of its own, where there are two."""
     cores = sorted(os.sched_getaffinity(0))
     return ["taskset", "-c", str(cores[core])] if len(cores) > 1 and shutil.which("taskset") else []
-
-
-def _wait_for(server: subprocess.Popen[bytes], path: Path) -> Running:
-    deadline = time.monotonic() + 20
-    while not path.exists():
-        if server.poll() is not None or time.monotonic() > deadline:
-            raise BenchError("the simulated web did not start")
-        time.sleep(0.02)
-    return msgspec.json.decode(path.read_bytes(), type=Running)
 
 
 def _wrk(script: Path, port: int, connections: int, seconds: int) -> str:

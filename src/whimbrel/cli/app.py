@@ -1,7 +1,7 @@
 """The `whimbrel` command and how its errors are shown."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -12,6 +12,9 @@ from whimbrel.job.crawl import CrawlError
 from whimbrel.simweb.server.control import ControlError
 from whimbrel.simweb.server.listen import ListenError
 from whimbrel.simweb.spec import SpecError
+
+_BENCH: Final = {"brotli", "cryptography", "dns", "h2", "warcio", "zstandard"}
+"""What only the `bench` extra installs."""
 
 app = typer.Typer(
     name="whimbrel",
@@ -47,5 +50,15 @@ def main() -> None:
     try:
         app()
     except (FlowError, CrawlError, ControlError, ListenError, SpecError) as error:
-        typer.echo(f"whimbrel: {error}", err=True)
-        sys.exit(2)
+        _end(str(error))
+    except OSError as error:
+        _end(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in _BENCH:
+            raise
+        _end(f"{error.name} is missing; the simulated web needs: pip install 'whimbrel[bench]'")
+
+
+def _end(message: str) -> None:
+    typer.echo(f"whimbrel: {message}", err=True)
+    sys.exit(2)

@@ -1,6 +1,5 @@
 """`whimbrel crawl`."""
 
-import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from whimbrel.cli.display import ProgressDisplay
-from whimbrel.cli.unit import duration_s
+from whimbrel.cli.display import ProgressDisplay, plain_console
+from whimbrel.cli.unit import duration_s, server_address
 from whimbrel.job.crawl import CrawlError, CrawlOptions, Result
 from whimbrel.job.crawl import crawl as run_crawl
 from whimbrel.url import Url, parse
@@ -26,14 +25,21 @@ def crawl(
     delay: Annotated[str, typer.Option(help="From the end of a visit to the next on the same host.")] = "1s",
     connections: Annotated[int, typer.Option(min=1, max=10_000, help="Visits under way at once.")] = 32,
     user_agent: Annotated[str, typer.Option(help="How the crawler names itself.")] = "whimbrel",
-    resolver: Annotated[str, typer.Option(metavar="ADDRESS:PORT", help="Name server; the system's by default.")] = "",
-    ca: Annotated[Path | None, typer.Option(help="Trusted certificates instead of the system's.")] = None,
+    resolver: Annotated[
+        str, typer.Option(metavar="ADDRESS:PORT", callback=server_address, help="Name server; the system's by default.")
+    ] = "",
+    ca: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Trusted certificates instead of the system's.")
+    ] = None,
     allow_network: Annotated[
         list[str] | None, typer.Option(metavar="CIDR", help="A private network that may be crawled; may be repeated.")
     ] = None,
     with_: Annotated[
         list[Path] | None, typer.Option("--with", metavar="FILE.py", help="Components and providers of your own.")
     ] = None,
+    wiring: Annotated[
+        str, typer.Option(metavar="WIRING", help="A wiring that Whimbrel ships, or a TOML file.")
+    ] = "standalone",
     json_: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Crawl from seeds and keep what became of every URL.
@@ -57,15 +63,16 @@ def crawl(
         ca=str(ca or ""),
         allow_networks=tuple(allow_network or ()),
         with_files=tuple(with_ or ()),
+        wiring=wiring,
     )
-    console = Console(stderr=json_)
+    console = plain_console(stderr=json_)
     with ProgressDisplay(console) as display:
-        result = run_crawl(options, display.show)
+        result = run_crawl(options, display.show, display.say)
     if json_:
         typer.echo((options.into / "summary.json").read_text(encoding="utf-8"), nl=False)
     else:
         print_summary(console, options, result)
-    raise typer.Exit(exit_code(result))
+    raise typer.Exit(result.exit_code)
 
 
 def _seed(text: str) -> Url:
@@ -77,31 +84,25 @@ def _seed(text: str) -> Url:
     return url
 
 
-def exit_code(result: Result) -> int:
-    """The job's, and 3 when the frontier still has work."""
-    code = result.report.exit_code
-    return 3 if code == 0 and result.progress.queued else code
-
-
 def print_summary(console: Console, options: CrawlOptions, result: Result) -> None:
     progress, report = result.progress, result.report
     console.print(
-        f"[bold]{report.state}[/bold]: {progress.visited:,} visits in {progress.elapsed_s:.1f} s "
+        f"[bold]{result.state}[/bold]: {progress.visited:,} visits in {progress.elapsed_s:.1f} s "
         f"({progress.pages_per_s:,.0f}/s), {progress.bytes / 1e6:,.1f} MB",
         highlight=False,
     )
     table = Table(box=None, padding=(0, 2), show_header=False)
-    for outcome, count in sorted(progress.outcomes.items(), key=lambda item: -item[1]):
-        table.add_row(outcome, f"{count:,}")
+    for reason, count in sorted(progress.reasons.items(), key=lambda item: -item[1]):
+        table.add_row(*reason.split(" ", 1), f"{count:,}")
     for reason, count in sorted(result.refused.items(), key=lambda item: -item[1]):
-        table.add_row(f"links not queued: {reason}", f"{count:,}")
+        table.add_row("links not queued", reason, f"{count:,}")
     console.print(table)
     for line in report.lines()[1:]:
         console.print(line, style="red", markup=False)
+    if progress.visited and progress.outcomes.get("failed", 0) == progress.visited:
+        console.print("Nothing was fetched; the reasons above say why.", style="bold red")
     if progress.queued:
         console.print(f"{progress.queued:,} URLs are still queued.")
-    console.print(f"The outcome of every URL is in {options.into / 'outcomes.jsonl'}", highlight=False, markup=False)
-
-
-def as_json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    file = options.into / "outcomes.jsonl"
+    if file.exists():
+        console.print(f"The outcome of every visit is in {file}", highlight=False, markup=False)

@@ -1,30 +1,29 @@
 """`whimbrel demo`: the main job on an embedded default."""
 
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 import typer
 from rich.console import Console
 
 from whimbrel.archive.api import Record
-from whimbrel.cli.crawl import exit_code, print_summary
-from whimbrel.cli.display import ProgressDisplay
-from whimbrel.job.crawl import CrawlError, CrawlOptions
+from whimbrel.cli.crawl import print_summary
+from whimbrel.cli.display import ProgressDisplay, plain_console
+from whimbrel.job.crawl import CrawlOptions, check_empty
 from whimbrel.job.crawl import crawl as run_crawl
 from whimbrel.simweb.preset import Preset, spec_of
-from whimbrel.simweb.server.serve import Running
+from whimbrel.simweb.server.serve import Running, await_running
+from whimbrel.simweb.spec import changed
 from whimbrel.simweb.truth import Truth
 from whimbrel.simweb.web import Web
 
-_START_S = 20.0
+_RESULT: Final = {"outcomes.jsonl", "summary.json"}
 
 
 def demo(
@@ -33,16 +32,17 @@ def demo(
 ) -> None:
     """Start a small simulated web on this machine, crawl it, and compare the result with the truth.
 
-    Needs no network. Exit codes: 0 the result equals the truth, 1 it does not or the crawl failed, 2 usage.
+    Needs no network. Exit codes: 0 the result equals the truth, 1 it does not or the crawl failed, 2 usage, 3 stopped.
     """
-    if into.exists() and (into / "summary.json").exists() and again:
-        shutil.rmtree(into)
-    console = Console()
+    if again:
+        _clear(into)
+    check_empty(into)
+    console = plain_console()
     console.rule("[bold]a simulated web")
     with _served() as running:
-        spec = msgspec.structs.replace(spec_of(Preset.DEMO), http_port=running.http_port, https_port=running.https_port)
-        web = Web(spec)
-        console.print(f"{spec.hosts} hosts with {spec.pages} pages each, on loopback; seed {running.seeds[0]}")
+        web = Web(changed(spec_of(Preset.DEMO), {"http_port": running.http_port, "https_port": running.https_port}))
+        count, pages = web.spec.hosts, web.spec.pages
+        console.print(f"{count} hosts with {pages} pages each, on loopback; seed {running.seeds[0]}")
         console.rule("[bold]the crawl")
         options = CrawlOptions(
             seeds=tuple(running.seeds),
@@ -54,19 +54,12 @@ def demo(
             allow_networks=("127.0.0.0/8",),
         )
         with ProgressDisplay(console) as display:
-            result = run_crawl(options, display.show)
+            result = run_crawl(options, display.show, display.say)
         print_summary(console, options, result)
+    if result.state != "done":
+        raise typer.Exit(result.exit_code)
     console.rule("[bold]the truth")
-    wrong = compare(into / "outcomes.jsonl", web, running.seeds)
-    if wrong:
-        # A URL can be 10 KB long.
-        for line in wrong[:20]:
-            console.print(line[:200], style="red", markup=False)
-        console.print(f"{len(wrong)} URLs differ from the truth.", style="bold red")
-        raise typer.Exit(1)
-    console.print(
-        "Every URL that a correct crawl finds was found, with the right outcome, and no other.", style="green"
-    )
+    _judge(console, compare(into / "outcomes.jsonl", web, running.seeds))
     console.rule("[bold]try next")
     for command in (
         "whimbrel graph standalone             the crawler as a drawing",
@@ -75,7 +68,24 @@ def demo(
         "whimbrel bench flow                   what a hop between components costs",
     ):
         console.print(f"  .venv/bin/{command}", highlight=False)
-    raise typer.Exit(exit_code(result))
+
+
+def _judge(console: Console, wrong: list[str]) -> None:
+    if not wrong:
+        said = "Every URL that a correct crawl finds was found, with the right outcome, and no other."
+        console.print(said, style="green")
+        return
+    for line in wrong[:20]:
+        console.print(line[:200], style="red", markup=False)  # A URL can be 10 KB long.
+    console.print(f"{len(wrong)} URLs differ from the truth.", style="bold red")
+    raise typer.Exit(1)
+
+
+def _clear(directory: Path) -> None:
+    """Remove an earlier result, and nothing that is not one."""
+    if directory.is_dir() and {path.name for path in directory.iterdir()} <= _RESULT:
+        for path in directory.iterdir():
+            path.unlink()
 
 
 @contextmanager
@@ -83,21 +93,15 @@ def _served() -> Iterator[Running]:
     """A simulated web in a process of its own."""
     with tempfile.TemporaryDirectory(prefix="whimbrel-demo-") as folder:
         command = [sys.executable, "-m", "whimbrel", "simweb", "serve", "--preset", "demo", "--free-ports"]
-        server = subprocess.Popen([*command, "--state", folder], stdout=subprocess.DEVNULL)  # noqa: S603
+        # In a session of its own: an interrupt at the terminal is for the crawl.
+        server = subprocess.Popen(  # noqa: S603
+            [*command, "--state", folder], stdout=subprocess.DEVNULL, start_new_session=True
+        )
         try:
-            yield _wait_for(server, Path(folder) / "simweb.json")
+            yield await_running(server, Path(folder))
         finally:
             server.terminate()
             server.wait(10)
-
-
-def _wait_for(server: subprocess.Popen[bytes], path: Path) -> Running:
-    deadline = time.monotonic() + _START_S
-    while not path.exists():
-        if server.poll() is not None or time.monotonic() > deadline:
-            raise CrawlError("the simulated web did not start; see the message above")
-        time.sleep(0.02)
-    return msgspec.json.decode(path.read_bytes(), type=Running)
 
 
 def compare(outcomes: Path, web: Web, seeds: list[str]) -> list[str]:

@@ -15,6 +15,12 @@ from whimbrel.job.crawl import Progress
 _LINE_EVERY_S: Final = 2.0
 
 
+def plain_console(*, stderr: bool = False) -> Console:
+    """A console whose lines a pipe can be searched for: nothing is wrapped unless a person watches."""
+    console = Console(stderr=stderr)
+    return console if console.is_terminal else Console(stderr=stderr, width=200, soft_wrap=True)
+
+
 class ProgressDisplay:
     """Use as a context; `show` takes the crawl at a moment."""
 
@@ -33,6 +39,9 @@ class ProgressDisplay:
     ) -> None:
         if self._live is not None:
             self._live.stop()
+
+    def say(self, line: str) -> None:
+        self._console.print(line, highlight=False, markup=False)
 
     def show(self, progress: Progress) -> None:
         if self._live is not None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import signal
 from collections import Counter
 from pathlib import Path
@@ -9,12 +10,12 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from whimbrel.cli.display import plain_console
 from whimbrel.cli.unit import duration_s
 from whimbrel.simweb.preset import Preset, spec_of
-from whimbrel.simweb.spec import WebSpec, read_spec
+from whimbrel.simweb.spec import WebSpec, changed, read_spec
 
 app = typer.Typer(no_args_is_help=True, help="A web made from a number, to test crawlers on.")
 
@@ -30,7 +31,7 @@ DEFAULT_STATE = Path("simweb")
 def web_spec(spec: Path | None, preset: Preset, **changes: int | None) -> WebSpec:
     """The web that the options ask for: the file or the preset, then the options."""
     base = read_spec(spec) if spec is not None else spec_of(preset)
-    return msgspec.structs.replace(base, **{name: value for name, value in changes.items() if value is not None})
+    return changed(base, {name: value for name, value in changes.items() if value is not None})
 
 
 @app.command()
@@ -43,9 +44,9 @@ def serve(
     warc: Annotated[list[Path] | None, typer.Option(help="Serve stored pages from WARC files instead.")] = None,
     state: StateOption = DEFAULT_STATE,
     log: Annotated[Path | None, typer.Option(help="Write an access log.")] = None,
-    http_port: Annotated[int | None, typer.Option(help="Port for http.")] = None,
-    https_port: Annotated[int | None, typer.Option(help="Port for https.")] = None,
-    dns_port: Annotated[int, typer.Option(help="Port for DNS.")] = 18_053,
+    http_port: Annotated[int | None, typer.Option(min=1, max=65_535, help="Port for http.")] = None,
+    https_port: Annotated[int | None, typer.Option(min=1, max=65_535, help="Port for https.")] = None,
+    dns_port: Annotated[int, typer.Option(min=1, max=65_535, help="Port for DNS.")] = 18_053,
     free_ports: Annotated[bool, typer.Option(help="Take ports that are free instead of fixed ones.")] = False,
     real_time: Annotated[bool, typer.Option(help="Pages change as time passes, not only with `simweb clock`.")] = False,
 ) -> None:
@@ -83,12 +84,12 @@ async def _serve(spec: WebSpec, options: Any, warc: list[Path]) -> None:
         ports = f"http {running.http_port}, https {running.https_port}, DNS {running.dns_port}"
         typer.echo(f"simweb serves {said} on loopback: {ports}")
         if running.seeds:
+            resolver = f"127.0.0.1:{running.dns_port}"
+            traits = ["--scope", "any", "--delay", "0s", "--allow-network", "127.0.0.0/8", "--resolver", resolver]
+            command = ["whimbrel", "crawl", running.seeds[0], *traits, "--ca", running.ca]
             typer.echo(f"seed     {running.seeds[0]}")
-            typer.echo(
-                f"crawl    whimbrel crawl {running.seeds[0]} --scope any --delay 0s --allow-network 127.0.0.0/8 "
-                f"--resolver 127.0.0.1:{running.dns_port} --ca {running.ca}"
-            )
-        typer.echo(f"clock    whimbrel simweb clock 1d --state {options.directory}")
+            typer.echo(f"crawl    {shlex.join(command)}")
+        typer.echo(f"clock    {shlex.join(['whimbrel', 'simweb', 'clock', '1d', '--state', str(options.directory)])}")
         await stopped.wait()
 
 
@@ -128,7 +129,7 @@ def truth(
     table = Table("outcome", "reason", "URLs", box=None, padding=(0, 2))
     for (outcome, reason), count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         table.add_row(outcome, reason, f"{count:,}")
-    Console().print(table)
+    plain_console().print(table)
     typer.echo(f"{sum(counts.values()):,} URLs; the fields of a row with --json: {', '.join(Row.__struct_fields__)}")
 
 
@@ -148,7 +149,7 @@ def faults(
     if json_:
         typer.echo(json.dumps([msgspec.structs.asdict(entry) for entry in found], indent=2))
         return
-    console = Console()
+    console = plain_console()
     for name in dict.fromkeys(entry.family for entry in found):
         table = Table(title=name, title_justify="left", title_style="bold", box=None, padding=(0, 2))
         for column in ("name", "where", "what it does", "a correct crawl"):

@@ -2,7 +2,8 @@
 
 All handles stay on the loop's thread. Each visit is pinned to the address that was resolved for it (CONNECT_TO), and
 the socket callback looks at the real peer before it connects. Redirects are not followed, the environment's proxies
-are not used, and libcurl may not repeat a request on its own.
+are not used. Connections are not reused: libcurl silently repeats a request when a reused one dies, and nothing may be
+asked for behind the frontier's back.
 """
 
 import asyncio
@@ -95,35 +96,33 @@ class CurlTransport(Provider):
         trouble = ""
         for address in addresses:
             if not self._allowed(address):
-                return "private-address"
-            answer = await self._fetch_from(url, address)
-            if isinstance(answer, Response):
+                return "private-address" if not ipaddress.ip_address(address).is_global else "not-allowed"
+            answer, connected = await self._fetch_from(url, address)
+            if isinstance(answer, Response) or connected:
                 return answer
             trouble = answer
-            if answer not in ("refused", "timeout"):
-                break
         return trouble
 
     def _allowed(self, address: str) -> bool:
         found = ipaddress.ip_address(address)
         return any(found in network for network in self._networks)
 
-    async def _fetch_from(self, url: Url, address: str) -> Response | str:
+    async def _fetch_from(self, url: Url, address: str) -> tuple[Response | str, bool]:
+        """The answer of one address, and whether it was connected to at all: another is tried only if not."""
         answer = _Answer(self.config.max_bytes)
         handle = self._handle(url, address, answer)
         waiter = self._waiting[handle] = self._loop.create_future()
         self._multi.add_handle(handle)
         try:
             code, message = await waiter
+            connected = handle.getinfo(pycurl.CONNECT_TIME) > 0
         finally:
             self._waiting.pop(handle, None)
             self._multi.remove_handle(handle)
             handle.close()
         if code == pycurl.E_OK or answer.truncated:
-            return answer.response(address)
-        if answer.too_many_headers:
-            return "header-too-large"
-        return trouble_of(code, message)
+            return answer.response(address), True
+        return "header-too-large" if answer.too_many_headers else trouble_of(code, message), connected
 
     def _handle(self, url: Url, address: str, answer: "_Answer") -> Any:
         handle = pycurl.Curl()
@@ -135,6 +134,8 @@ class CurlTransport(Provider):
             pycurl.FOLLOWLOCATION: 0,
             pycurl.PROXY: "",
             pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_1_1,
+            pycurl.FRESH_CONNECT: 1,
+            pycurl.FORBID_REUSE: 1,
             pycurl.NOSIGNAL: 1,
             pycurl.PATH_AS_IS: 1,
             pycurl.USERAGENT: config.user_agent,

@@ -1,4 +1,7 @@
-"""URL-seen and frontier in memory, breadth first within a host, one visit at a time per host."""
+"""URL-seen and frontier in memory, breadth first within a host, one visit at a time per host.
+
+Both grow with the crawl: enough for a simulated web, not for the real one.
+"""
 
 import heapq
 from collections import deque

@@ -5,15 +5,17 @@ import json
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 import msgspec
 
-from whimbrel.archive.memory import MemoryArchive
+from whimbrel.archive.api import Archive
 from whimbrel.flow import Job, Plan, Registry, Report, check
 from whimbrel.flow.wiring import Wiring
-from whimbrel.frontier.memory import MemoryFrontier
+from whimbrel.frontier.api import Frontier
+from whimbrel.frontier.distributor import Distributor
 from whimbrel.job.parts import registry, wiring
 
 _PROGRESS_S: Final = 0.25
@@ -38,6 +40,8 @@ class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True):
     ca: str = ""
     allow_networks: tuple[str, ...] = ()
     with_files: tuple[Path, ...] = ()
+    wiring: str = "standalone"
+    """A wiring that Whimbrel ships, or a file, with the parts of `standalone` under the same names."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +53,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     visiting: int
     bytes: int
     outcomes: dict[str, int]
+    reasons: dict[str, int]
     connectors: dict[str, tuple[int, int]]
     """For each queue: items in it and its capacity."""
 
@@ -63,12 +68,29 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     refused: dict[str, int]
     """Links that were not queued, by reason."""
 
+    @property
+    def state(self) -> str:
+        """The job's, but a crawl with URLs left has been stopped, be it by a limit."""
+        return "stopped" if self.report.state == "done" and self.progress.queued else self.report.state
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 1 failed or nothing but failures, 3 stopped with work left."""
+        visited = self.progress.visited
+        if self.report.exit_code == 0 and visited and self.progress.outcomes.get("failed", 0) == visited:
+            return 1
+        return 3 if self.report.exit_code == 0 and self.progress.queued else self.report.exit_code
+
 
 def configured(options: CrawlOptions) -> Wiring:
-    """The standalone wiring with a crawl's options in their places."""
+    """The wiring with a crawl's options in their places."""
+    base = wiring(options.wiring)
+    for connector in base.connectors:
+        if connector.target == "downloader.visits":
+            # A visit counts until it is done: this is what bounds the visits under way.
+            base = base.adding(replace(connector, capacity=options.connections))
     return (
-        wiring("standalone")
-        .configuring("distributor", seeds=options.seeds, scope=options.scope, max_depth=options.max_depth)
+        base.configuring("distributor", seeds=options.seeds, scope=options.scope, max_depth=options.max_depth)
         .configuring("frontier", delay_s=options.delay_s, max_pages=options.max_pages)
         .configuring("downloader", connections=options.connections)
         .configuring("resolver", server=options.resolver)
@@ -77,16 +99,29 @@ def configured(options: CrawlOptions) -> Wiring:
     )
 
 
-def crawl(options: CrawlOptions, show: Callable[[Progress], None]) -> Result:
-    """Run a crawl to its end. `show` is called a few times a second. SIGINT and SIGTERM stop it in good order."""
+def crawl(options: CrawlOptions, show: Callable[[Progress], None], say: Callable[[str], None]) -> Result:
+    """Run a crawl to its end. `show` is called a few times a second, `say` when there is something to tell.
+
+    SIGINT and SIGTERM stop it in good order, a second one at once.
+    """
+    if not options.allow_networks:
+        raise CrawlError(
+            "no network may be crawled: this version does not honour robots.txt yet and goes to loopback only; "
+            "name it with --allow-network 127.0.0.0/8"
+        )
     found = registry(*options.with_files)
     plan = check(configured(options), found)
-    if options.into.exists() and any(options.into.iterdir()):
-        raise CrawlError(f"{options.into} is not empty; choose another directory with --into")
+    check_empty(options.into)
     options.into.mkdir(parents=True, exist_ok=True)
-    result = _run(_crawl(plan, found, show))
+    result = _run(_crawl(plan, found, show, say))
     _write_summary(options, result)
     return result
+
+
+def check_empty(directory: Path) -> None:
+    """CrawlError unless a result can go there without touching anything."""
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise CrawlError(f"{directory} is not an empty directory; choose another with --into")
 
 
 def _run(main: Any) -> Result:
@@ -95,11 +130,18 @@ def _run(main: Any) -> Result:
     return cast("Result", uvloop.run(main))
 
 
-async def _crawl(plan: Plan, found: Registry, show: Callable[[Progress], None]) -> Result:
+async def _crawl(plan: Plan, found: Registry, show: Callable[[Progress], None], say: Callable[[str], None]) -> Result:
     job = Job(plan, found)
-    loop = asyncio.get_running_loop()
+
+    def interrupted() -> None:
+        if job.state == "draining":
+            job.abort("interrupted twice")
+        else:
+            say("stopping: waiting for the visits under way; interrupt again to end now")
+            job.stop()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, job.stop)
+        asyncio.get_running_loop().add_signal_handler(number, interrupted)
     began = time.monotonic()
     watcher = asyncio.create_task(_watch(job, began, show))
     try:
@@ -108,7 +150,7 @@ async def _crawl(plan: Plan, found: Registry, show: Callable[[Progress], None]) 
         watcher.cancel()
     final = progress(job, began)
     show(final)
-    distributor = cast("Any", job.graph.instances["distributor"][0].component)
+    distributor = cast("Distributor", job.graph.instances["distributor"][0].component)
     return Result(report=report, progress=final, refused=dict(distributor.refused))
 
 
@@ -119,15 +161,16 @@ async def _watch(job: Job, began: float, show: Callable[[Progress], None]) -> No
 
 
 def progress(job: Job, began: float) -> Progress:
-    frontier = cast("MemoryFrontier", job.graph.providers["frontier"])
-    archive = cast("MemoryArchive", job.graph.providers["archive"])
+    frontier = cast("Frontier", job.graph.providers["frontier"])
+    tally = cast("Archive", job.graph.providers["archive"]).tally()
     return Progress(
         elapsed_s=time.monotonic() - began,
-        visited=len(archive.records),
+        visited=tally.visited,
         queued=frontier.queued,
         visiting=frontier.visiting,
-        bytes=archive.bytes,
-        outcomes=dict(archive.outcomes),
+        bytes=tally.bytes,
+        outcomes=tally.outcomes,
+        reasons=tally.reasons,
         connectors={name: (q.queued + q.unacknowledged, q.capacity) for name, q in job.graph.queues.items()},
     )
 
@@ -135,10 +178,11 @@ def progress(job: Job, began: float) -> Progress:
 def _write_summary(options: CrawlOptions, result: Result) -> None:
     summary = {
         "seeds": list(options.seeds),
-        "state": result.report.state,
+        "state": result.state,
         "failures": [f"{f.component} failed in {f.phase}: {f.reason}" for f in result.report.failures],
         "visited": result.progress.visited,
         "outcomes": result.progress.outcomes,
+        "reasons": result.progress.reasons,
         "links_refused": result.refused,
         "left_in_connectors": result.report.left,
         "queued": result.progress.queued,

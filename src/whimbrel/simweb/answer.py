@@ -4,6 +4,7 @@ Requests and replies are made once per page served: msgspec structs cost a fifth
 """
 
 from dataclasses import dataclass
+from html import escape
 
 import msgspec
 
@@ -98,4 +99,4 @@ def text(body: str | bytes, status: int = 200, *more: tuple[str, str]) -> Reply:
 
 
 def redirect(location: str, status: int = 302) -> Reply:
-    return html(f"<p>Moved to <a href='{location}'>another place</a>.", status, ("Location", location))
+    return html(f'<p>Moved to <a href="{escape(location)}">another place</a>.', status, ("Location", location))

@@ -29,6 +29,8 @@ def entries() -> list[Entry]:
         found.append(Entry(exhibit.name, exhibit.family, f"/x/{exhibit.name}/1", exhibit.summary, verdict))
     for variant in robots.VARIANTS.values():
         verdict = "qualified" if variant.qualified else "denied (robots-unreachable)"
+        if variant.crawl_delay_s:
+            verdict += f", Crawl-delay {variant.crawl_delay_s:g} s"
         where = f"robots-{variant.name}.exhibit.{web.spec.suffix}"
         found.append(Entry(variant.name, robots.FAMILY, where, variant.summary, verdict))
     for trouble in TROUBLES.values():

@@ -145,7 +145,8 @@ class Hosts:
         if trouble == "connect-first-silent":
             return (DEAD_ADDRESS, own)
         if kind < spec.cdn:
-            return (f"127.2.0.{1 + draw % self._cdn_addresses}",)
+            crowded = draw % self._cdn_addresses
+            return (f"127.2.{crowded // 254}.{1 + crowded % 254}",)
         if kind < spec.cdn + spec.shared:
             group = self._dice.draws(1, b"group", draw % self._shared_addresses)[0]
             return (f"127.{3 + group % 13}.{group >> 8 & 255}.{1 + (group >> 16) % 254}",)

@@ -29,7 +29,7 @@ from warcio.exceptions import ArchiveLoadFailed
 from whimbrel.simweb.answer import Headers, Reply, Request, html, text
 from whimbrel.simweb.host import Host, Hosts
 from whimbrel.simweb.server.service import Served
-from whimbrel.simweb.spec import WebSpec
+from whimbrel.simweb.spec import SpecError, WebSpec
 from whimbrel.simweb.web import host_of, unknown_host
 
 _MAX_OPEN: Final = 8
@@ -46,10 +46,10 @@ _LEFT_OUT: Final = frozenset(
         *("content-length", "date", "server"),
     )
 )
-_ASCII: Final = "".join(map(chr, range(128)))
+_PRINTABLE: Final = "".join(map(chr, range(33, 127)))
 
 
-class SnapshotError(ValueError):
+class SnapshotError(SpecError):
     """A file that cannot be served; the message names it and says why."""
 
 
@@ -86,6 +86,9 @@ class Snapshot:
     def close(self) -> None:
         while self._open:
             self._open.popitem()[1].close()
+
+    def may_recover(self, host: str, target: str) -> bool:  # noqa: ARG002
+        return False
 
     def hosts(self) -> list[str]:
         return list(self._hosts)
@@ -274,7 +277,7 @@ def _canonical(url: str) -> str | None:
     scheme, host, target = _split(url)
     if not _HOST.fullmatch(host) or len(url) > _MAX_URL:
         return None
-    return f"{scheme}://{host}{target if target.isascii() else quote(target, safe=_ASCII)}"
+    return f"{scheme}://{host}{quote(target, safe=_PRINTABLE)}"
 
 
 def _split(url: str) -> tuple[str, str, str]:

@@ -1,5 +1,6 @@
 """What a simulated web is made of: one frozen value, from Python, from presets, or from a TOML file."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -84,6 +85,20 @@ class WebSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         from whimbrel.simweb.exhibit import check_names
 
         check_names(self)
+        for key in ("robots", "trouble"):
+            total = sum(getattr(self, key).values())
+            if total > 1.0 + 1e-9:
+                raise ValueError(f"{key}: the shares of hosts add up to {total:g}, more than 1")
+        if not re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)*", self.suffix):
+            raise ValueError(f"suffix: {self.suffix!r} is no domain in lower case")
+
+
+def changed(spec: WebSpec, changes: dict[str, object]) -> WebSpec:
+    """The same web with some keys changed, checked as a whole."""
+    try:
+        return msgspec.convert({**msgspec.structs.asdict(spec), **changes}, WebSpec)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise SpecError(str(error)) from error
 
 
 def read_spec(path: Path) -> WebSpec:

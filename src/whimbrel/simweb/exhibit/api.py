@@ -62,7 +62,7 @@ class Place:
 
     def document(self, main: str = "", head: str = "", title: str = "") -> str:
         """A small page that no other place has."""
-        title = title or f"{self.name} {self.rest}"
+        title = escape(title or f"{self.name} {self.rest}", quote=False)
         where = escape(f"{self.name} {self.rest} {self.query} of site {self.host.content}", quote=False)
         filler = " ".join(f"{self.host.topic} {at}" for at in range(24))
         return (

@@ -50,6 +50,16 @@ class Control:
         return {"error": "the commands are status and advance"}
 
 
+def answers(path: Path) -> bool:
+    """Whether a server listens at the socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        try:
+            sock.connect(str(path))
+        except OSError:
+            return False
+        return True
+
+
 def ask(path: Path, command: dict[str, object]) -> dict[str, object]:
     """The client's side: send one command and return the answer."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:

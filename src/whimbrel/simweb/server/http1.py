@@ -34,6 +34,11 @@ def _status_line(version: str, status: int) -> str:
     return f"{version} {status} {phrase}\r\nServer: simweb\r\n"
 
 
+def one_line(value: str) -> str:
+    """What a client put into a target may come back in a header; a line end there would begin another header."""
+    return value.replace("\r", "").replace("\n", "")
+
+
 class Http1(asyncio.Protocol):
     def __init__(self, service: Service, scheme: str) -> None:
         self._service = service
@@ -159,7 +164,7 @@ class Http1(asyncio.Protocol):
         head = [_status_line("HTTP/1.0" if served.http10 else "HTTP/1.1", reply.status)]
         head.append(f"Date: {http_date(int(self._service.clock.now_s()))}\r\n")
         for name, value in reply.headers:
-            head.append(f"{name}: {value}\r\n")
+            head.append(f"{name}: {value if value.isprintable() else one_line(value)}\r\n")
         if reply.status not in (204, 304):
             head.append(f"Content-Length: {len(reply.body)}\r\n")
         head.append("Connection: close\r\n\r\n" if closes else "Connection: keep-alive\r\n\r\n")

@@ -77,5 +77,6 @@ def _bind(sock: socket.socket, address: str, port: int) -> socket.socket:
     except OSError as error:
         sock.close()
         reason = "the port is in use" if error.errno == errno.EADDRINUSE else str(error)
-        raise ListenError(f"cannot listen on port {port}: {reason}; choose another with --port") from error
+        choose = "choose others with --http-port, --https-port and --dns-port, or use --free-ports"
+        raise ListenError(f"cannot listen on port {port}: {reason}; {choose}") from error
     return sock

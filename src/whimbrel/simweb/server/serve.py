@@ -1,6 +1,7 @@
 """Start every server of a simulated web, say where it is, stop it in good order."""
 
 import asyncio
+import os
 import socket
 import ssl
 import time
@@ -8,27 +9,27 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from whimbrel.simweb.clock import VirtualClock
 from whimbrel.simweb.host import Hosts
-from whimbrel.simweb.server.control import Control
+from whimbrel.simweb.server.control import Control, answers
 from whimbrel.simweb.server.http1 import Http1
-from whimbrel.simweb.server.listen import dead, every_loopback, loopback_udp, refuse_taken, refused
+from whimbrel.simweb.server.listen import ListenError, dead, every_loopback, loopback_udp, refuse_taken, refused
 from whimbrel.simweb.server.log import AccessLog
 from whimbrel.simweb.server.service import Service, Site, WebSite
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
 
 if TYPE_CHECKING:
-    from whimbrel.simweb.snapshot import Snapshot
+    import subprocess
 
-if TYPE_CHECKING:
     from whimbrel.simweb.snapshot import Snapshot
 
 _SWEEP_S: Final = 0.5
+_START_S: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,17 @@ def write_running(directory: Path, running: Running) -> None:
     draft.rename(directory / "simweb.json")
 
 
+def await_running(server: "subprocess.Popen[Any]", directory: Path) -> Running:
+    """Wait until a `simweb serve` that was started as a process says where it is; ListenError when it does not."""
+    path = directory / "simweb.json"
+    deadline = time.monotonic() + _START_S
+    while not path.exists():
+        if server.poll() is not None or time.monotonic() > deadline:
+            raise ListenError("the simulated web did not start; it says why above")
+        time.sleep(0.02)
+    return msgspec.json.decode(path.read_bytes(), type=Running)
+
+
 class Negotiated(asyncio.Protocol):
     """A TLS connection that becomes HTTP/2 or HTTP/1.1, as the client chose in the handshake."""
 
@@ -168,11 +180,17 @@ async def _service(
     """The shared state, its control socket, and the sweeper that closes idle connections and flushes the log."""
     options.directory.mkdir(parents=True, exist_ok=True)
     path = control_path(options.directory)
+    if answers(path):
+        raise ListenError(f"a simulated web runs from {options.directory} already; choose another with --state")
     path.unlink(missing_ok=True)
+    (options.directory / "simweb.json").unlink(missing_ok=True)
     with AccessLog(options.log) as log:
         service = Service(site, clock, log, codings)
-        control = await asyncio.start_unix_server(Control(service).handle, path)
-        path.chmod(0o600)
+        others = os.umask(0o177)
+        try:
+            control = await asyncio.start_unix_server(Control(service).handle, path)
+        finally:
+            os.umask(others)
         sweeper = asyncio.create_task(_sweep(service))
         try:
             yield service

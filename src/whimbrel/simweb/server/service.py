@@ -14,7 +14,7 @@ from whimbrel.simweb.host import Host
 from whimbrel.simweb.server.log import AccessLog
 from whimbrel.simweb.web import Web, unknown_host
 
-_MAX_TRIED: Final = 1_000_000
+_MAX_TRIED: Final = 65_536
 _MIN_CODED: Final = 256
 
 
@@ -35,6 +35,9 @@ class Site(Protocol):
     def serve(self, request: Request, now_s: float) -> Served:
         """Never raises for a request a client can send; what is not known is an answer too."""
 
+    def may_recover(self, host: str, target: str) -> bool:
+        """Whether the answer depends on how often the URL was asked for."""
+
 
 class WebSite:
     """A simulated web as a site."""
@@ -54,6 +57,12 @@ class WebSite:
         if request.scheme != host.scheme and request.target != "/robots.txt":
             answer = Reply(301, (("Location", host.origin + request.target),))
         return Served(answer, self._label(host, request), host.latency_s, host.bandwidth, host.idle_s, host.http10)
+
+    def may_recover(self, host: str, target: str) -> bool:
+        if target.startswith("/x/recovers"):
+            return True
+        found = self._web.hosts.find(host) if target == "/robots.txt" else None
+        return found is not None and found.robots == "recovers"
 
     def _label(self, host: Host, request: Request) -> str:
         target = request.target
@@ -104,7 +113,7 @@ class Service:
 
     def attempt(self, host: str, target: str) -> int:
         """Count a try of a URL that may recover; 1 for all others."""
-        if not (target.startswith("/x/recovers") or target == "/robots.txt"):
+        if not self._site.may_recover(host, target):
             return 1
         key = f"{host} {target}"
         tries = self._tries.pop(key, 0) + 1
