@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.sim.web import serve
+from whimbrel.job import crawl as crawl_module
+from whimbrel.simweb.spec import WebSpec
+
 
 def whimbrel(*arguments: str, timeout: float = 50) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "whimbrel", *arguments]
@@ -82,6 +86,51 @@ def test_simweb_truth_reads_a_specification_and_refuses_a_wrong_one(tmp_path: Pa
     assert "did you mean 'reset-reused'" in done.stderr
 
 
+def test_a_second_web_does_not_disturb_the_first(tmp_path: Path) -> None:
+    with serve(WebSpec(hosts=1), tmp_path / "web") as web:
+        done = whimbrel("simweb", "serve", "--free-ports", "--state", str(tmp_path / "web"))
+        assert done.returncode == 2
+        assert "runs from" in done.stderr
+        port = str(web.running.http_port)
+        done = whimbrel("simweb", "serve", "--http-port", port, "--state", str(tmp_path / "other"))
+        assert done.returncode == 2
+        assert f"cannot listen on port {port}: the port is in use" in done.stderr
+        status = whimbrel("simweb", "status", "--state", str(tmp_path / "web"))
+        assert status.returncode == 0, status.stderr
+        assert (tmp_path / "web" / "control.sock").stat().st_mode & 0o077 == 0
+
+
+def test_a_crawl_runs_a_wiring_of_the_users_own(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    shipped = Path(crawl_module.__file__).with_name("standalone.toml").read_text()
+    own.write_text(shipped.replace('use = "parser"', 'use = "Shout"'))
+    code = tmp_path / "shout.py"
+    code.write_text(
+        "from __future__ import annotations\n"
+        "from whimbrel.parse.parser import Parser\n"
+        "class Shout(Parser):\n"
+        "    def process(self, fetched):\n"
+        "        print('shout', fetched.visit.url)\n"
+        "        return super().process(fetched)\n"
+    )
+    with serve(WebSpec(hosts=2, pages=3, page_bytes=3_000), tmp_path / "web") as web:
+        done = whimbrel(
+            *(
+                "crawl",
+                web.running.seeds[0],
+                "--into",
+                str(tmp_path / "out"),
+                "--wiring",
+                str(own),
+                "--with",
+                str(code),
+            ),
+            *("--allow-network", "127.0.0.0/8", "--resolver", f"127.0.0.1:{web.running.dns_port}", "--delay", "0s"),
+        )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("shout http://www.s0.test") == 3
+
+
 def test_clock_and_status_say_when_no_web_runs(tmp_path: Path) -> None:
     for command in (("clock", "1d"), ("status",)):
         done = whimbrel("simweb", *command, "--state", str(tmp_path))
@@ -94,6 +143,12 @@ def test_clock_and_status_say_when_no_web_runs(tmp_path: Path) -> None:
     [
         (("crawl", "mailto:a@b"), "is not an http or https URL"),
         (("crawl", "http://a.test/", "--delay", "soon"), "is not a duration"),
+        (("crawl", "http://a.test/"), "no network may be crawled"),
+        (("crawl", "http://a.test/", "--resolver", "bogus"), "is not ADDRESS:PORT"),
+        (("crawl", "http://a.test/", "--ca", "/no/such/file"), "does not exist"),
+        (("simweb", "serve", "--http-port", "99999"), "65535"),
+        (("simweb", "serve", "--warc", "/no/such/file"), "/no/such/file"),
+        (("simweb", "truth", "--hosts", "20000000"), "hosts"),
         (("crawl", "http://a.test/", "--allow-network", "10.0.0.0/8"), "is not on loopback"),
         (("crawl", "http://a.test/", "--scope", "galaxy"), "scope is host or any"),
         (("simweb", "faults", "--family", "none"), "there is no family"),
@@ -110,9 +165,12 @@ def test_bad_input_is_answered_with_one_clear_line(tmp_path: Path, arguments: tu
 
 def test_a_directory_with_something_in_it_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("mine")
-    done = whimbrel("crawl", "http://a.test/", "--into", str(tmp_path))
+    done = whimbrel("crawl", "http://a.test/", "--into", str(tmp_path), "--allow-network", "127.0.0.0/8")
     assert done.returncode == 2
-    assert "is not empty" in done.stderr
+    assert "is not an empty directory" in done.stderr
+    done = whimbrel("demo", "--into", str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (tmp_path / "precious").read_text() == "mine"
 
 
 def test_every_command_has_help() -> None:

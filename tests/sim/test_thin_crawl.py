@@ -113,13 +113,14 @@ def test_scope_depth_and_page_limits_are_kept(tmp_path: Path) -> None:
 
 def test_an_address_that_was_not_allowed_is_never_connected_to(tmp_path: Path) -> None:
     with serve(WebSpec(hosts=2, pages=3, page_bytes=4_000), tmp_path / "web") as web:
-        done = crawl(web, tmp_path / "out", "--allow-network", "127.0.0.1/32", seed=web.running.seeds[0])
-        assert done.returncode == 0
-        command = [sys.executable, "-m", "whimbrel", "crawl", web.running.seeds[0], "--into", str(tmp_path / "none")]
-        command += ["--resolver", f"127.0.0.1:{web.running.dns_port}"]
-        subprocess.run(command, check=False, timeout=30, capture_output=True)
-    (record,) = records(tmp_path / "none")
+        command = [sys.executable, "-m", "whimbrel", "crawl", web.running.seeds[0], "--into", str(tmp_path / "out")]
+        command += ["--resolver", f"127.0.0.1:{web.running.dns_port}", "--allow-network", "127.0.0.1/32"]
+        done = subprocess.run(command, check=False, timeout=30, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "Nothing was fetched" in done.stdout
+    (record,) = records(tmp_path / "out")
     assert (record.outcome, record.reason) == ("failed", "private-address")
+    assert read_log(tmp_path / "web" / "access.tsv") == []
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])

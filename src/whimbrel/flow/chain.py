@@ -31,6 +31,8 @@ class Chain:
 
     def __init__(self) -> None:
         self._pending: dict[int, tuple[Outlet[Any], Intake[Any], list[Any]]] = {}
+        self.failure: ComponentFailed | None = None
+        """What went wrong in it first, even if a caller has swallowed it."""
 
     def step(self, member: Member) -> Callable[..., None]:
         """The function that runs a member on one item of each of its inputs, and all that is fused to it."""
@@ -55,10 +57,16 @@ class Chain:
         marks = [len(kept) for _, _, kept in self._pending.values()]
         try:
             step(*items)
-        except ComponentFailed:
+        except ComponentFailed as failure:
+            self.failure = self.failure or failure
             for (_, _, kept), mark in zip(self._pending.values(), marks, strict=True):
                 del kept[mark:]
             raise
+
+    @property
+    def pending(self) -> int:
+        """Products that were not handed over."""
+        return sum(len(items) for _, _, items in self._pending.values())
 
     @property
     def most_pending(self) -> int:

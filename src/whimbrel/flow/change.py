@@ -1,202 +1,194 @@
 """Take a running job from one wiring to another (Agarwal et al. §2.5, Hunyadi §6).
 
 A component whose class, configuration, place or number of instances changes is *replaced*: drained, closed, and opened
-anew; so is every synchronous component fused to it. One whose needs alone change is *rebound*. All others are
-untouched.
+anew; so is every synchronous component fused to it. One whose needs alone change is *rebound*. All others are left
+alone.
 
-1. Open new providers. 2. Bring whoever stays and is concerned to rest, and everybody upstream. 3. Let the components
-that go work off what they have. 4. Part, open, join, bind, fuse again. 5. Start what is new and go on. 6. Close what
-has gone.
+1. Make and open what is new; if that fails nothing has changed. 2. From the sources down, bring whoever stays and is
+concerned to rest and let whoever goes work off what it has. 3. Part, join, bind, fuse again. 4. Start what is new and
+go on. 5. Close what has gone.
 """
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.flow.check import Plan
-from whimbrel.flow.component import Sync
-from whimbrel.flow.graph import Graph, component_of
+from whimbrel.flow.component import Provider
+from whimbrel.flow.difference import Difference, difference
+from whimbrel.flow.error import FlowError
+from whimbrel.flow.graph import Graph, bind_needs, callers_first, component_of, construct, make_instances
 from whimbrel.flow.instance import Instance
 from whimbrel.flow.port import Activity
 from whimbrel.flow.queue import Queue
-from whimbrel.flow.wiring import ComponentSpec, ConnectorSpec, Wiring
+from whimbrel.flow.wiring import ConnectorSpec, Wiring
 
 if TYPE_CHECKING:
     from whimbrel.flow.job import Job
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """What changes between two wirings. `going` and `coming` both hold what is replaced."""
+class Prepared:
+    """What a change needs that is new, made but not yet part of the graph. Making raises ComponentFailed."""
 
-    going: frozenset[str]
-    coming: frozenset[str]
-    rebound: frozenset[str]
-    parted: tuple[ConnectorSpec, ...]
-    joined: tuple[ConnectorSpec, ...]
-    providers_rebound: tuple[str, ...]
-    """Those that stay and need one that changes."""
-    providers_going: tuple[str, ...]
-    providers_coming: tuple[str, ...]
+    def __init__(self, graph: Graph, plan: Plan) -> None:
+        finished = {name for name, found in graph.instances.items() if all(graph.head_of(i).finished for i in found)}
+        self.plan = plan
+        self.diff: Difference = difference(graph.plan, plan, finished)
+        self.providers: dict[str, Provider] = dict(graph.providers)
+        for name in self.diff.providers_coming:
+            self.providers[name] = construct(name, *plan.providers[name])
+            bind_needs(plan, name, self.providers)
+        others = {name: found for name, found in graph.instances.items() if name not in self.diff.going}
+        self.instances: dict[str, list[Instance]] = {}
+        for name in callers_first(plan.wiring):
+            if name in self.diff.coming:
+                self.instances[name] = make_instances(plan, name, others | self.instances, self.providers)
 
-    def lines(self) -> list[str]:
-        said = [f"removed {name}" for name in sorted(self.going - self.coming)]
-        said += [f"added {name}" for name in sorted(self.coming - self.going)]
-        said += [f"replaced {name}" for name in sorted(self.going & self.coming)]
-        return said + [f"rebound {name}" for name in sorted(self.rebound)]
+    @property
+    def fresh(self) -> list[Instance]:
+        return [instance for instances in self.instances.values() for instance in instances]
 
+    async def open(self, job: "Job") -> None:
+        for name in self.diff.providers_coming:
+            await job.open(name, self.providers[name])
+        for instance in self.fresh:
+            await job.open(instance.name, instance.component)
 
-def difference(old: Plan, new: Plan) -> Difference:
-    before = {spec.name: spec for spec in old.wiring.components}
-    after = {spec.name: spec for spec in new.wiring.components}
-    changed = {name for name in before.keys() & after.keys() if not _same(before[name], after[name], old, new)}
-    direct = {c for c in old.wiring.connectors if c.kind == "direct"} ^ {
-        c for c in new.wiring.connectors if c.kind == "direct"
-    }
-    touched = (
-        (before.keys() - after.keys()) | changed | {component_of(end) for c in direct for end in (c.source, c.target)}
-    )
-    replaced = _fused_with(old, touched & before.keys()) | _fused_with(new, touched & after.keys()) | changed
-    going = (before.keys() - after.keys()) | (replaced & before.keys())
-    coming = (after.keys() - before.keys()) | (replaced & after.keys())
-    provider_changes = {
-        spec.name for spec in (*old.wiring.providers, *new.wiring.providers) if not _same_provider(spec.name, old, new)
-    }
-    concerned = _needing(new.wiring, provider_changes)
-    rebound = {
-        name
-        for name in after.keys() - coming
-        if before[name].needs != after[name].needs or concerned & set(after[name].needs.values())
-    }
-    return Difference(
-        going=frozenset(going),
-        coming=frozenset(coming),
-        rebound=frozenset(rebound),
-        parted=tuple(c for c in old.wiring.connectors if c not in new.wiring.connectors or _touches(c, going)),
-        joined=tuple(c for c in new.wiring.connectors if c not in old.wiring.connectors or _touches(c, coming)),
-        providers_rebound=tuple(name for name in new.provider_order if name in concerned - provider_changes),
-        providers_going=tuple(name for name in old.provider_order if name in provider_changes),
-        providers_coming=tuple(name for name in new.provider_order if name in provider_changes),
-    )
+    async def close(self, job: "Job") -> None:
+        """After a failure to open: close what was."""
+        for instance in reversed(self.fresh):
+            await job.close(instance.name, instance.component)
+        for name in reversed(self.diff.providers_coming):
+            await job.close(name, self.providers[name])
 
 
-def _same(before: ComponentSpec, after: ComponentSpec, old: Plan, new: Plan) -> bool:
-    same_place = (before.instances, before.place) == (after.instances, after.place)
-    return same_place and old.components[before.name] == new.components[before.name]
-
-
-def _same_provider(name: str, old: Plan, new: Plan) -> bool:
-    def needs(wiring: Wiring) -> Any:
-        return next((dict(spec.needs) for spec in wiring.providers if spec.name == name), None)
-
-    return old.providers.get(name) == new.providers.get(name) and needs(old.wiring) == needs(new.wiring)
-
-
-def _needing(wiring: Wiring, changed: set[str]) -> set[str]:
-    """The providers that changed and all that need one of them, directly or through others."""
-    found, before = set(changed), -1
-    while before != len(found):
-        before = len(found)
-        found |= {spec.name for spec in wiring.providers if found & set(spec.needs.values())}
-    return found
-
-
-def _fused_with(plan: Plan, names: set[str]) -> set[str]:
-    """The synchronous components that run in one chain with any of these. An asynchronous caller is not one of them:
-    its calls are fused again while it waits."""
-    chains: dict[str, set[str]] = {
-        name: {name} for name in plan.components if issubclass(plan.components[name][0], Sync)
-    }
-    for connector in plan.wiring.connectors:
-        ends = [component_of(connector.source), component_of(connector.target)]
-        if connector.kind == "direct" and all(end in chains for end in ends):
-            merged = chains[ends[0]] | chains[ends[1]]
-            for name in merged:
-                chains[name] = merged
-    return {other for name in names if name in chains for other in chains[name]}
-
-
-def _touches(connector: ConnectorSpec, names: frozenset[str] | set[str]) -> bool:
-    return component_of(connector.source) in names or component_of(connector.target) in names
-
-
-async def apply(job: "Job", plan: Plan) -> list[str]:
+async def apply(job: "Job", prepared: Prepared) -> list[str]:
     """Carry out a change; returns what was done, in words."""
-    graph = job.graph
-    diff = difference(graph.plan, plan)
-    old_providers = dict(graph.providers)
-    for name in diff.providers_coming:
-        await job.open(name, graph.add_provider(plan, name))
+    graph, diff = job.graph, prepared.diff
     gone = [instance for name in diff.going for instance in graph.instances[name]]
-    rested = await _settle(job, graph, diff)
-    fresh = await _rewire(job, graph, diff, plan)
+    old_providers = {name: graph.providers[name] for name in diff.providers_going}
+    rested = await _Settling(job, diff).settle()
+    _rewire(graph, prepared)
     # Only these: a head that runs has products in its chain, and a chain that no change concerns.
-    for head in (*rested, *(instance for instance in fresh if instance.is_head)):
+    for head in (*rested, *(instance for instance in prepared.fresh if instance.is_head)):
         head.compile()
-    for instance in fresh:
+    for instance in prepared.fresh:
         if instance.is_head:
             job.start(instance)
-    for queue in graph.queues.values():
-        queue.lifted = False
-    for head in graph.heads():
-        head.go_on()
+    graph.release()
     for instance in gone:
         await job.close(instance.name, instance.component)
     for name in reversed(diff.providers_going):
-        if graph.providers[name] is old_providers[name]:
-            del graph.providers[name]
         await job.close(name, old_providers[name])
     return diff.lines()
 
 
-async def _settle(job: "Job", graph: Graph, diff: Difference) -> list[Instance]:
-    """Bring the part of the graph that changes to a standstill, from its sources down.
+class _Settling:
+    """Brings the part of the graph that changes to a standstill, from its sources down.
 
     Whoever stays and feeds a connector that comes or goes, whoever is rebound, and everybody upstream of them comes to
     rest; whoever goes works off what it has. Going downstream, each finds the next still running, so that it can hand
-    over what it has in hand, and its own inputs fed by nobody any more, so that they can be emptied. Returns the heads
-    that rest.
+    over what it has in hand, and its own inputs fed by nobody any more, so that they can be emptied. In a circle the
+    last feeds the first, which rests already: what is left there is taken over by the connector that comes instead.
     """
-    readers = {component_of(connector.target) for connector in (*diff.parted, *diff.joined)} - diff.going
-    for instance in (instance for name in readers for instance in graph.instances.get(name, ())):
-        for inlet in instance.inlets.values():
-            inlet.expects_more = True
-    concerned = {component_of(connector.source) for connector in (*diff.parted, *diff.joined)} | diff.rebound
-    resting = _upstream_of(graph.wiring, concerned & graph.instances.keys()) - diff.going
-    heads = []
-    for name in _sources_first(graph.wiring):
-        await _empty_inputs(job, graph, diff, name)
-        if name in resting:
-            for connector in graph.wiring.connectors:
-                if connector.kind == "queue" and component_of(connector.target) == name:
-                    # Only in a circle can its producers still have something in hand.
-                    graph.queues[connector.name].lifted = True
-            for head in map(graph.head_of, graph.instances[name]):
-                await head.rest()
-                heads.append(head)
-    return heads
 
+    def __init__(self, job: "Job", diff: Difference) -> None:
+        self._job = job
+        self._graph = job.graph
+        self._diff = diff
+        self._settled: set[str] = set()
 
-async def _empty_inputs(job: "Job", graph: Graph, diff: Difference, name: str) -> None:
-    """End the connectors into a component that go, from the side that stays, and wait until they are worked off."""
-    inputs = [c for c in diff.parted if c.kind == "queue" and component_of(c.target) == name]
-    for connector in inputs:
-        if component_of(connector.source) not in diff.going:
-            for _ in graph.instances[component_of(connector.source)]:
-                graph.queues[connector.name].end()
-    if name in diff.going:
-        gone = graph.instances[name]
-        for instance in gone:
+    async def settle(self) -> list[Instance]:
+        """Returns the heads that rest."""
+        graph, diff = self._graph, self._diff
+        ends = (*diff.parted, *diff.joined)
+        for name in {component_of(connector.target) for connector in ends} - diff.going:
+            for instance in graph.instances.get(name, ()):
+                for inlet in instance.inlets.values():
+                    inlet.expects_more = True
+        concerned = {component_of(connector.source) for connector in ends} | diff.rebound
+        resting = _upstream_of(graph.wiring, concerned & graph.instances.keys()) - diff.going
+        heads = []
+        for name in _sources_first(graph.wiring):
+            await self._settle(name)
+            if name in resting:
+                self._lift_inputs(name)
+                for head in map(graph.head_of, graph.instances[name]):
+                    await head.rest()
+                    heads.append(head)
+            self._settled.add(name)
+        return heads
+
+    async def _settle(self, name: str) -> None:
+        """End the connectors into a component that go, from the side that stays, and wait until they are worked off."""
+        graph, diff = self._graph, self._diff
+        inputs = [c for c in diff.parted if c.kind == "queue" and component_of(c.target) == name]
+        for connector in inputs:
+            if component_of(connector.source) not in diff.going:
+                for _ in graph.instances[component_of(connector.source)]:
+                    graph.queues[connector.name].end()
+        if name in diff.going:
+            await self._drain(name)
+        for connector in inputs:
+            if component_of(connector.source) in self._settled:
+                await _empty(graph.queues[connector.name])
+
+    async def _drain(self, name: str) -> None:
+        for instance in self._graph.instances[name]:
+            head = self._graph.head_of(instance)
             if not instance.inlets:
                 instance.drain()
-            elif not instance.is_head and graph.head_of(instance).spec.name not in diff.going:
-                # Called by one that stays and rests: nothing is in hand, and nobody else will end its outputs.
+            elif not instance.is_head and self._called_by(name) == head.spec.name not in self._diff.going:
+                # Called by one that stays and rests: nobody else will drain it and end its outputs.
+                await head.drain_called(instance.member)
                 instance.end_outputs()
-        tasks = {task for instance in gone if (task := job.task_of(instance)) is not None}
+        tasks = {task for i in self._graph.instances[name] if (task := self._job.task_of(i)) is not None}
         if tasks:
             await asyncio.wait(tasks)
-    for connector in inputs:
-        await _empty(graph.queues[connector.name])
+
+    def _called_by(self, name: str) -> str:
+        calls = (c for c in self._graph.wiring.connectors if c.kind == "direct")
+        return next(component_of(c.source) for c in calls if component_of(c.target) == name)
+
+    def _lift_inputs(self, name: str) -> None:
+        """Only in a circle can its producers still have something in hand."""
+        for connector in self._graph.wiring.connectors:
+            if connector.kind == "queue" and component_of(connector.target) == name:
+                self._graph.queues[connector.name].lifted = True
+                for instance in self._graph.instances[component_of(connector.source)]:
+                    instance.activity.set()
+
+
+def _rewire(graph: Graph, prepared: Prepared) -> None:
+    """Part, join and bind, now that nothing is on its way."""
+    diff, plan = prepared.diff, prepared.plan
+    left = {c: graph.queues[c.name].hand_over() for c in diff.parted if c.kind == "queue"}
+    for connector in diff.parted:
+        graph.part(connector)
+    for name in diff.going:
+        del graph.instances[name]
+    graph.instances |= prepared.instances
+    graph.providers = {name: prepared.providers[name] for name in plan.provider_order}
+    graph.plan = plan
+    for connector in diff.joined:
+        graph.join(connector)
+    for connector, items in left.items():
+        _take_over(graph, diff, connector, items)
+    for name in diff.providers_rebound:
+        bind_needs(plan, name, graph.providers)
+    for name in diff.rebound:
+        for instance in graph.instances[name]:
+            for need, provider in plan.wiring.component(name).needs.items():
+                instance.component.bind(need, graph.providers[provider])
+
+
+def _take_over(graph: Graph, diff: Difference, old: ConnectorSpec, items: list[Any]) -> None:
+    """Give what a circle has left in a connector to the one that leads to the same input now."""
+    if not items:
+        return
+    heirs = [c for c in diff.joined if c.kind == "queue" and c.target == old.target]
+    if not heirs:
+        raise FlowError(f"{len(items)} items in {old.name} have nowhere to go")
+    graph.queues[min(heirs, key=lambda heir: heir.source != old.source).name].adopt(items)
 
 
 def _upstream_of(wiring: Wiring, names: set[str]) -> set[str]:
@@ -224,28 +216,6 @@ def _sources_first(wiring: Wiring) -> list[str]:
     for spec in wiring.components:
         place(spec.name)
     return order
-
-
-async def _rewire(job: "Job", graph: Graph, diff: Difference, plan: Plan) -> list[Instance]:
-    """Part, join, bind and fuse, now that nothing is on its way; returns the instances that are new."""
-    for connector in diff.parted:
-        graph.part(connector)
-    for name in diff.going:
-        del graph.instances[name]
-    coming = [name for name in Graph.callers_first(plan.wiring) if name in diff.coming]
-    fresh = [instance for name in coming for instance in graph.add_component(plan, name)]
-    for instance in fresh:
-        await job.open(instance.name, instance.component)
-    for connector in diff.joined:
-        graph.join(connector)
-    for name in diff.providers_rebound:
-        graph.bind_provider(plan, name)
-    for name in diff.rebound:
-        for instance in graph.instances[name]:
-            for need, provider in plan.wiring.component(name).needs.items():
-                instance.component.bind(need, graph.providers[provider])
-    graph.plan = plan
-    return fresh
 
 
 async def _empty(queue: Queue[Any]) -> None:

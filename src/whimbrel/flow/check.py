@@ -83,6 +83,8 @@ def _component(wiring: Wiring, spec: ComponentSpec, registry: Registry) -> tuple
     if cls is None:
         message = f"component {spec.name!r}: there is no component {_used(spec.use)!r}"
         raise UnknownComponent(spec.name, message + nearest(_used(spec.use), registry.component_names()), place)
+    if issubclass(cls, Sync) and not cls.ins:
+        raise BadWiring(spec.name, f"component {spec.name!r}: a synchronous component needs an input", place)
     if spec.place == "thread" and not issubclass(cls, Sync):
         raise BadWiring(spec.name, f"component {spec.name!r}: only synchronous components run on a thread", place)
     return cls, _config("component", spec, cls, place)

@@ -23,14 +23,6 @@ def port_of(end: str) -> str:
 W = TypeVar("W", bound=Wired)
 
 
-def _construct(name: str, cls: type[W], config: Any) -> W:
-    """Make a part; what its constructor raises is laid at its door."""
-    try:
-        return cls(config)
-    except Exception as error:
-        raise ComponentFailed(name, "construction", error) from error
-
-
 class Graph:
     """Owned by a job. Building joins the parts; nothing is opened or run here."""
 
@@ -40,9 +32,10 @@ class Graph:
         self.instances: dict[str, list[Instance]] = {}
         self.queues: dict[str, Queue[Any]] = {}
         for name in plan.provider_order:
-            self.add_provider(plan, name, providers.get(name))
-        for name in self.callers_first(plan.wiring):
-            self.add_component(plan, name)
+            self.providers[name] = providers.get(name) or construct(name, *plan.providers[name])
+            bind_needs(plan, name, self.providers)
+        for name in callers_first(plan.wiring):
+            self.instances[name] = make_instances(plan, name, self.instances, self.providers)
         for connector in plan.wiring.connectors:
             self.join(connector)
         for head in self.heads():
@@ -61,38 +54,6 @@ class Graph:
     def head_of(self, instance: Instance) -> Instance:
         """The instance whose task runs this one: it shares its alarm clock."""
         return next(head for head in self.heads() if head.activity is instance.activity)
-
-    def add_provider(self, plan: Plan, name: str, given: Provider | None = None) -> Provider:
-        provider = given or _construct(name, *plan.providers[name])
-        self.providers[name] = provider
-        self.bind_provider(plan, name)
-        return provider
-
-    def bind_provider(self, plan: Plan, name: str) -> None:
-        spec = next(spec for spec in plan.wiring.providers if spec.name == name)
-        for need, other in spec.needs.items():
-            self.providers[name].bind(need, self.providers[other])
-
-    def add_component(self, plan: Plan, name: str) -> list[Instance]:
-        """Make the instances of a component. One that is called directly shares its caller's alarm clock, since the
-        caller waits for it; so callers are made first."""
-        spec = plan.wiring.component(name)
-        direct = next(
-            (c for c in plan.wiring.connectors if c.kind == "direct" and component_of(c.target) == name), None
-        )
-        made = []
-        for number in range(spec.instances):
-            component = _construct(name, *plan.components[name])
-            for need, provider in spec.needs.items():
-                component.bind(need, self.providers[provider])
-            activity = component.activity if isinstance(component, Async) else Activity()
-            if direct is not None:
-                activity = self.instances[component_of(direct.source)][number].activity
-            instance = Instance(spec, number, component, activity)
-            instance.is_head = direct is None
-            made.append(instance)
-        self.instances[name] = made
-        return made
 
     def join(self, spec: ConnectorSpec) -> None:
         """Put a connector between two ports."""
@@ -113,11 +74,11 @@ class Graph:
         for target in targets:
             inlet = target.inlets[port_of(spec.target)]
             inlet.connectors.append(queue)
-            inlet.batch = max(inlet.batch, spec.batch)
+            inlet.batch = max(inlet.batch, min(spec.batch, spec.capacity))
             queue.listen(target.activity)
 
     def part(self, spec: ConnectorSpec) -> None:
-        """Take a connector away from the ports it joined. It must be empty, or its items are lost."""
+        """Take a connector away from the ports it joined."""
         sources = self.instances.get(component_of(spec.source), [])
         targets = self.instances.get(component_of(spec.target), [])
         if spec.kind == "direct":
@@ -134,17 +95,61 @@ class Graph:
             target.inlets[port_of(spec.target)].connectors.remove(queue)
             queue.unlisten(target.activity)
 
-    @staticmethod
-    def callers_first(wiring: Wiring) -> list[str]:
-        """Component names, each after those that call it directly."""
-        callers = {component_of(c.target): component_of(c.source) for c in wiring.connectors if c.kind == "direct"}
-
-        def depth(name: str) -> int:
-            return 1 + depth(callers[name]) if name in callers else 0
-
-        return sorted((spec.name for spec in wiring.components), key=depth)
+    def release(self) -> None:
+        """End of every rest, also of one that a failed change has left behind."""
+        for queue in self.queues.values():
+            queue.lifted = False
+        for head in self.heads():
+            head.go_on()
 
     def left(self) -> dict[str, int]:
         """Items that no consumer has acknowledged."""
         counts = {name: queue.queued + queue.unacknowledged for name, queue in self.queues.items()}
+        counts |= {f"{head.name}, in hand": head.in_hand for head in self.heads()}
         return {name: count for name, count in counts.items() if count}
+
+
+def callers_first(wiring: Wiring) -> list[str]:
+    """Component names, each after those that call it directly."""
+    callers = {component_of(c.target): component_of(c.source) for c in wiring.connectors if c.kind == "direct"}
+
+    def depth(name: str) -> int:
+        return 1 + depth(callers[name]) if name in callers else 0
+
+    return sorted((spec.name for spec in wiring.components), key=depth)
+
+
+def construct(name: str, cls: type[W], config: Any) -> W:
+    """Make a part; what its constructor raises is laid at its door."""
+    try:
+        return cls(config)
+    except Exception as error:
+        raise ComponentFailed(name, "construction", error) from error
+
+
+def bind_needs(plan: Plan, name: str, providers: Mapping[str, Provider]) -> None:
+    """Bind what a provider needs to other providers."""
+    spec = next(spec for spec in plan.wiring.providers if spec.name == name)
+    for need, other in spec.needs.items():
+        providers[name].bind(need, providers[other])
+
+
+def make_instances(
+    plan: Plan, name: str, others: Mapping[str, list[Instance]], providers: Mapping[str, Provider]
+) -> list[Instance]:
+    """The instances of a component, bound to providers. One that is called directly shares its caller's alarm clock,
+    since the caller waits for it; so callers must be among `others`."""
+    spec = plan.wiring.component(name)
+    direct = next((c for c in plan.wiring.connectors if c.kind == "direct" and component_of(c.target) == name), None)
+    made = []
+    for number in range(spec.instances):
+        component = construct(name, *plan.components[name])
+        for need, provider in spec.needs.items():
+            component.bind(need, providers[provider])
+        activity = component.activity if isinstance(component, Async) else Activity()
+        if direct is not None:
+            activity = others[component_of(direct.source)][number].activity
+        instance = Instance(spec, number, component, activity)
+        instance.is_head = direct is None
+        made.append(instance)
+    return made

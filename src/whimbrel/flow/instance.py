@@ -33,6 +33,7 @@ class Instance:
         self.finished = False
         self._chain = Chain()
         self._resting: asyncio.Event | None = None
+        self._working = False
 
     def compile(self) -> None:
         """Fuse what hangs on this head. Only while nothing is in hand."""
@@ -97,25 +98,49 @@ class Instance:
 
     def end_outputs(self) -> None:
         """Tell everyone below that nothing more comes from here, nor from what is called directly from here."""
-        members = [self.member]
-        for member in members:
-            for port, outlet in member.outlets.items():
+        for member in self._members():
+            for outlet in member.outlets.values():
                 for connector in outlet.connectors:
                     connector.end()
-                members += member.direct[port]
 
     async def _run_async(self, component: Async) -> None:
         try:
             await component.run()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever it raises is told to the job
             cause = root_cause(error)
             if isinstance(cause, ComponentFailed | ConnectorBroken):
-                raise cause from error
+                raise cause  # noqa: B904 - it has a cause of its own, which must stay
             raise ComponentFailed(self.spec.name, "run", cause) from cause
-        for members in self.member.direct.values():
-            for member in members:
-                self._chain.run(self._chain.drain_step(member))
+        if self._chain.failure is not None:
+            raise self._chain.failure
+        await self.drain_called(*(member for members in self.member.direct.values() for member in members))
+
+    async def drain_called(self, *members: Member) -> None:
+        """Hand over the last items of members that this head calls directly, and of all below them."""
+        for member in members:
+            self._chain.run(self._chain.drain_step(member))
         await self._chain.flush()
+
+    @property
+    def in_hand(self) -> int:
+        """Products of an asynchronous component's chain that no connector has taken."""
+        return self._chain.pending if isinstance(self.component, Async) else 0
+
+    @property
+    def has_the_move(self) -> bool:
+        """Whether others wait for it, rather than it for others."""
+        if any(outlet.waiting for member in self._members() for outlet in member.outlets.values()):
+            return False
+        holding = self._working or any(inlet.holding for inlet in self.inlets.values())
+        return holding or all(inlet.ended for inlet in self.inlets.values())
+
+    def _members(self) -> list[Member]:
+        """Itself and everything that is called directly from it."""
+        members = [self.member]
+        for member in members:
+            for called in member.direct.values():
+                members += called
+        return members
 
     async def _run_sync(self) -> None:
         while True:
@@ -152,6 +177,7 @@ class Instance:
         columns = [batch.items for _, batch in taken]
         count = min(map(len, columns))
         done, at, failure = 0, 0, None
+        self._working = True
         try:
             while at < count and failure is None:
                 if self.spec.place == "thread":
@@ -161,6 +187,7 @@ class Instance:
                 await self._chain.flush()
                 done = at
         finally:
+            self._working = False
             self.processed += done
             for connector, batch in taken:
                 connector.acknowledge(batch, done)

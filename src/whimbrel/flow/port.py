@@ -10,6 +10,9 @@ T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 
+_YIELD_EVERY = 64
+
+
 class Activity:
     """The alarm clock of one instance: connectors set it, whoever waits in the instance wakes and looks again.
 
@@ -220,7 +223,10 @@ class Outlet(Generic[T]):
         self.calls: Calls[T] | None = None
         self.held = False
         """While held, nothing leaves: `offer` refuses and `put` waits."""
+        self.waiting = 0
+        """Deliveries that wait for room."""
         self._putting = 0
+        self._puts = 0
         self._activity = activity
 
     @property
@@ -252,6 +258,10 @@ class Outlet(Generic[T]):
             if self.calls is not None:
                 self.calls.run(item)
                 await self.calls.flush()
+                self._puts += 1
+                if self._puts % _YIELD_EVERY == 0:
+                    # A source whose whole chain is direct would never wait, and nobody else would have a turn.
+                    await asyncio.sleep(0)
             for connector in self.connectors:
                 await self.deliver(connector, (item,))
         finally:
@@ -264,7 +274,13 @@ class Outlet(Generic[T]):
             await self._activity.wait()
 
     async def deliver(self, connector: Intake[T], items: "list[T] | tuple[T, ...]") -> None:
+        """Give items to one connector; returns when it has taken all."""
         taken = connector.offer(items)
-        while taken < len(items):
-            await self._activity.wait()
-            taken += connector.offer(items[taken:])
+        self.waiting += 1
+        try:
+            while taken < len(items):
+                await self._activity.wait()
+                # No more than fits: slicing off the whole rest each time would be quadratic.
+                taken += connector.offer(items[taken : taken + max(1, connector.room)])
+        finally:
+            self.waiting -= 1

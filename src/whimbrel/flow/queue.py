@@ -83,6 +83,16 @@ class Queue(Generic[T]):
         for writer in self._writers:
             writer.set()
 
+    def hand_over(self) -> list[T]:
+        """Give up everything that was not handed out, to another connector that takes this one's place."""
+        items = list(self._items)
+        self._items.clear()
+        return items
+
+    def adopt(self, items: list[T]) -> None:
+        """Take what another connector gave up, before anything else and whatever the bound."""
+        self._items.extendleft(reversed(items))
+
     def join(self) -> None:
         self._producers += 1
 

@@ -1,13 +1,14 @@
 """How a job ended, and what became of everything."""
 
+import traceback
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
-State = Literal["created", "opening", "running", "draining", "done", "stopped", "failed"]
+State = Literal["created", "opening", "running", "draining", "closing", "done", "stopped", "failed"]
 
-EXIT_DONE = 0
-EXIT_FAILED = 1
-EXIT_WORK_LEFT = 3
+EXIT_DONE: Final = 0
+EXIT_FAILED: Final = 1
+EXIT_WORK_LEFT: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +21,16 @@ class Failure:
     detail: str = ""
 
 
+def failure_of(component: str, phase: str, error: BaseException) -> Failure:
+    return Failure(component, phase, f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error)))
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """`left` counts, for each connector that was not emptied, the items its consumer has not acknowledged.
 
-    Every item that was acknowledged has been worked off, and what came of it has been taken by the next component.
+    Every item that was acknowledged has been worked off, and what came of it has been taken by the next component. An
+    item that was not may have been worked off in part when its consumer was ended.
     """
 
     state: State
@@ -32,17 +38,18 @@ class Report:
     left: dict[str, int] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
     """What was changed while the job ran, in words."""
+    cut_off: tuple[str, ...] = ()
+    """Instances that had more to give when their consumer ended."""
 
     @property
     def exit_code(self) -> int:
         """0 done, 1 failed, 3 ended with work left."""
         if self.state == "failed":
             return EXIT_FAILED
-        return EXIT_WORK_LEFT if self.left else EXIT_DONE
+        return EXIT_WORK_LEFT if self.left or self.cut_off else EXIT_DONE
 
     def lines(self) -> list[str]:
         """The report in words, for a log or a terminal."""
         said = [f"job {self.state}"]
         said += [f"{failure.component} failed in {failure.phase}: {failure.reason}" for failure in self.failures]
-        said += [f"{count:,} items left in {name}" for name, count in self.left.items()]
-        return said
+        return said + [f"left in {name}: {count:,}" for name, count in self.left.items()]

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import secrets
 import socket
 import ssl
 import time
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _SWEEP_S: Final = 0.5
 _START_S: Final = 20.0
+_PORT_TRIES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +58,22 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def free_ports(spec: WebSpec) -> tuple[WebSpec, int]:
-    """The same web on ports that are free now, and a port for DNS: for tests and demonstrations."""
-    with ExitStack() as held:
-        kinds = (socket.SOCK_STREAM, socket.SOCK_STREAM, socket.SOCK_STREAM, socket.SOCK_DGRAM)
-        sockets = [held.enter_context(socket.socket(socket.AF_INET, kind)) for kind in kinds]
-        for sock in sockets:
-            sock.bind(("127.0.0.1", 0))
-        http, https, nobody, dns = (sock.getsockname()[1] for sock in sockets)
-    return msgspec.structs.replace(spec, http_port=http, https_port=https, refused_port=nobody), dns
+    """The same web on ports that are free now, and a port for DNS: for tests and demonstrations.
+
+    They lie below the range from which the system gives ports to clients, one of which could take them meanwhile.
+    """
+    for _ in range(_PORT_TRIES):
+        first = 20_000 + secrets.randbelow(12_000)
+        with ExitStack() as held:
+            try:
+                for port in range(first, first + 4):
+                    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+                        held.enter_context(socket.socket(socket.AF_INET, kind)).bind(("0.0.0.0", port))
+            except OSError:
+                continue
+        http, https, nobody, dns = range(first, first + 4)
+        return msgspec.structs.replace(spec, http_port=http, https_port=https, refused_port=nobody), dns
+    raise ListenError("no four free ports in a row between 20000 and 32000")
 
 
 @asynccontextmanager
