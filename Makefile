@@ -56,4 +56,4 @@ tools:
 	  else echo "note: no$$missing on this machine; the tests that need them are skipped"; fi; fi
 
 clean: ## remove the environment and everything that was built
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

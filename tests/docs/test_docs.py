@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from itertools import islice
 from pathlib import Path
 
@@ -50,6 +52,20 @@ def test_every_outcome_and_every_reason_of_the_truth_is_documented() -> None:
     reasons = {"http-NNN" if re.fullmatch(r"http-[45]\d\d", row.reason) else row.reason for row in rows}
     assert {row.outcome for row in rows} <= set(Outcome)
     assert [reason for reason in reasons if reason not in text] == []
+
+
+def test_the_program_in_the_guide_to_the_framework_runs_as_it_says(tmp_path: Path) -> None:
+    text = (DOCS / "flow.md").read_text()
+    blocks = {kind: re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)[0] for kind in ("python", "toml")}
+    program, wiring = tmp_path / "example.py", tmp_path / "example.toml"
+    program.write_text(blocks["python"])
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=30, check=False)
+    assert done.stdout.strip() == blocks["python"].rsplit("# ", 1)[1].strip(), done.stderr
+    program.write_text(blocks["python"].replace("asyncio.run(main())", ""))
+    wiring.write_text(blocks["toml"])
+    command = [sys.executable, "-m", "whimbrel", "graph", str(wiring), "--with", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_link_in_the_documentation_leads_to_a_file() -> None:
