@@ -145,7 +145,10 @@ class PageWriter:
     def _links(self, host: Host, page: Page) -> list[bytes]:
         topic, origin = host.topic, self._hosts.origin
         ready = _ready_links(topic)
-        links = [ready[to] if to < _READY else _inner_link(topic, to) for to in page.inner]
+        if host.pages <= _READY:
+            links = list(map(ready.__getitem__, page.inner))
+        else:
+            links = [ready[to] if to < _READY else _inner_link(topic, to) for to in page.inner]
         links += [
             f'<a href="{origin(to)}{path(there)}" rel="external">site {to}</a></p>\n'.encode()
             for to, there in page.outer

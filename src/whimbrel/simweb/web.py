@@ -48,29 +48,34 @@ class Web:
 
     def respond(self, host: Host, request: Request, now_s: float) -> Answer:
         """What this host does with a request at that virtual time."""
+        return self.find(host, request, now_s)[0]
+
+    def find(self, host: Host, request: Request, now_s: float) -> tuple[Answer, str]:
+        """The answer to a request, and what was found: `page`, `robots`, an exhibit's name, or `other`."""
         target = request.target
         number = self.page_number(host, target)
         if number is not None:
-            return _conditional(self.writer.reply(host, number, now_s), request)
+            return _conditional(self.writer.reply(host, number, now_s), request), "page"
         found = self.exhibit(host, target)
         if found is not None:
             exhibit, place = found
-            return exhibit.respond(place, request)
+            return exhibit.respond(place, request), exhibit.name
         if target == "/robots.txt" or target.startswith(HOP_PREFIX):
-            return VARIANTS[host.robots].respond(Place(self.hosts, host, "robots", "txt"), request)
-        static = _static(target)
-        if static is not None:
-            return static
-        return sitemap.respond(host, target) or not_found(Place(self.hosts, host, "missing"))
+            return VARIANTS[host.robots].respond(Place(self.hosts, host, "robots", "txt"), request), "robots"
+        answer = _static(target) or sitemap.respond(host, target)
+        return answer or not_found(Place(self.hosts, host, "missing")), "other"
 
 
 def _conditional(reply: Reply, request: Request) -> Reply:
     """304 where the client has this version (RFC 9110 §13.2.2: If-None-Match goes before If-Modified-Since)."""
-    known = request.headers.get("if-none-match")
-    if known is not None:
-        same = any(tag.strip().removeprefix("W/") == dict(reply.headers)["ETag"] for tag in known.split(","))
+    tags, since = request.headers.get("if-none-match"), request.headers.get("if-modified-since")
+    if tags is None and since is None:
+        return reply
+    own = dict(reply.headers)
+    if tags is not None:
+        same = any(tag.strip().removeprefix("W/") == own["ETag"] for tag in tags.split(","))
     else:
-        same = request.headers.get("if-modified-since") == dict(reply.headers)["Last-Modified"]
+        same = since == own["Last-Modified"]
     return Reply(304, reply.headers) if same else reply
 
 
@@ -86,7 +91,9 @@ def _static(target: str) -> Reply | None:
 def host_of(authority: str) -> str:
     """The name in a Host header: without a port, in lower case, percent-decoded."""
     name = authority.rpartition(":")[0] if ":" in authority and not authority.endswith("]") else authority
-    return unquote_to_bytes(name).decode("ascii", "replace").lower().removesuffix(".")
+    if "%" in name:
+        name = unquote_to_bytes(name).decode("ascii", "replace")
+    return name.lower().removesuffix(".")
 
 
 def unknown_host() -> Reply:

@@ -26,12 +26,13 @@ _PACE_S: Final = 0.05
 
 
 @lru_cache(maxsize=256)
-def _status_line(version: str, status: int) -> str:
+def _head_start(version: str, status: int, second: int) -> str:
+    """The lines that all answers of a status and a second share."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
         phrase = "Status"
-    return f"{version} {status} {phrase}\r\nServer: simweb\r\n"
+    return f"{version} {status} {phrase}\r\nServer: simweb\r\nDate: {http_date(second)}\r\n"
 
 
 def one_line(value: str) -> str:
@@ -130,7 +131,7 @@ class Http1(asyncio.Protocol):
         return Request(method, host, target, self._scheme, headers, self._requests > 1, attempt, time.time())
 
     def _refuse(self, status: int) -> None:
-        head = _status_line("HTTP/1.1", status)
+        head = _head_start("HTTP/1.1", status, int(self._service.clock.now_s()))
         self._transport.write(f"{head}Content-Length: 0\r\nConnection: close\r\n\r\n".encode())
         self._transport.close()
 
@@ -161,8 +162,8 @@ class Http1(asyncio.Protocol):
             or (self._http == "HTTP/1.0" and wants != "keep-alive")
             or self._has_body
         )
-        head = [_status_line("HTTP/1.0" if served.http10 else "HTTP/1.1", reply.status)]
-        head.append(f"Date: {http_date(int(self._service.clock.now_s()))}\r\n")
+        second = int(self._service.clock.now_s())
+        head = [_head_start("HTTP/1.0" if served.http10 else "HTTP/1.1", reply.status, second)]
         for name, value in reply.headers:
             head.append(f"{name}: {value if value.isprintable() else one_line(value)}\r\n")
         if reply.status not in (204, 304):

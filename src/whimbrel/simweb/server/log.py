@@ -59,9 +59,13 @@ class AccessLog:
     def add(self, e: Exchange) -> None:
         if self._file is None:
             return
+        method, host, target, agent, http = e.method, e.host, e.target, e.agent, e.http
+        if not f"{method}{host}{target}{agent}{http}".isprintable():
+            # Hostile clients may put tabs and control characters anywhere.
+            method, host, target, agent, http = map(_clean, (method, host, target, agent, http))
         self._lines.append(
-            f"{e.start:.6f}\t{e.end:.6f}\t{e.connection}\t{e.client}\t{e.server}\t{e.scheme}\t{_clean(e.http)}\t{_clean(e.method)}\t"
-            f"{_clean(e.host)}\t{_clean(e.target)}\t{e.status}\t{e.bytes}\t{e.served}\t{_clean(e.agent)}\n"
+            f"{e.start:.6f}\t{e.end:.6f}\t{e.connection}\t{e.client}\t{e.server}\t{e.scheme}\t{http}\t{method}\t"
+            f"{host}\t{target}\t{e.status}\t{e.bytes}\t{e.served}\t{agent}\n"
         )
         if len(self._lines) >= _FLUSH_LINES:
             self.flush()
@@ -74,7 +78,6 @@ class AccessLog:
 
 
 def _clean(text: str) -> str:
-    """Hostile clients may put tabs and control characters into targets and agents."""
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 

@@ -8,9 +8,7 @@ import msgspec
 
 from whimbrel.simweb.answer import Answer, Headers, Reply, Request, Reset, Script
 from whimbrel.simweb.clock import VirtualClock
-from whimbrel.simweb.exhibit.api import PREFIX
 from whimbrel.simweb.exhibit.coding import encode
-from whimbrel.simweb.host import Host
 from whimbrel.simweb.server.log import AccessLog
 from whimbrel.simweb.web import Web, unknown_host
 
@@ -53,25 +51,16 @@ class WebSite:
             return Served(Script((Reset(),)), host.trouble)
         if request.method not in ("GET", "HEAD"):
             return Served(Reply(405, (("Allow", "GET, HEAD"),)), "method", idle_s=host.idle_s)
-        answer = self._web.respond(host, request, now_s)
+        answer, label = self._web.find(host, request, now_s)
         if request.scheme != host.scheme and request.target != "/robots.txt":
             answer = Reply(301, (("Location", host.origin + request.target),))
-        return Served(answer, self._label(host, request), host.latency_s, host.bandwidth, host.idle_s, host.http10)
+        return Served(answer, label, host.latency_s, host.bandwidth, host.idle_s, host.http10)
 
     def may_recover(self, host: str, target: str) -> bool:
         if target.startswith("/x/recovers"):
             return True
         found = self._web.hosts.find(host) if target == "/robots.txt" else None
         return found is not None and found.robots == "recovers"
-
-    def _label(self, host: Host, request: Request) -> str:
-        target = request.target
-        exhibit = self._web.exhibit(host, target) if target.startswith(PREFIX) else None
-        if exhibit is not None:
-            return exhibit[0].name
-        if target == "/robots.txt":
-            return "robots"
-        return "page" if self._web.page_number(host, target) is not None else "other"
 
 
 class Connection(Protocol):
