@@ -95,9 +95,9 @@ def test_listeners_hear_of_new_urls_and_of_finished_visits() -> None:
     assert len(heard) == 2
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.floats(0, 3)), max_size=60), st.floats(0, 2))
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 30)), max_size=60), st.integers(0, 20))
 def test_no_host_is_served_inside_its_delay_and_every_url_comes_once(
-    steps: list[tuple[int, float]], delay_s: float
+    steps: list[tuple[int, int]], delay_s: int
 ) -> None:
     queue, now, under_way = frontier(delay_s=delay_s), 0.0, []
     ended: dict[str, float] = {}
