@@ -131,6 +131,54 @@ def test_a_crawl_runs_a_wiring_of_the_users_own(tmp_path: Path) -> None:
     assert done.stdout.count("shout http://www.s0.test") == 3
 
 
+def test_a_component_that_raises_fails_the_crawl_and_is_named(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    shipped = Path(crawl_module.__file__).with_name("standalone.toml").read_text()
+    own.write_text(shipped.replace('use = "parser"', 'use = "Broken"'))
+    code = tmp_path / "broken.py"
+    code.write_text(
+        "from whimbrel.parse.parser import Parser\n"
+        "class Broken(Parser):\n"
+        "    def process(self, fetched):\n"
+        "        if fetched.visit.depth == 2: raise ValueError('no further')\n"
+        "        return super().process(fetched)\n"
+    )
+    with serve(WebSpec(hosts=2, pages=40, page_bytes=3_000), tmp_path / "web") as web:
+        done = whimbrel(
+            *(
+                "crawl",
+                web.running.seeds[0],
+                "--into",
+                str(tmp_path / "out"),
+                "--wiring",
+                str(own),
+                "--with",
+                str(code),
+            ),
+            *("--allow-network", "127.0.0.0/8", "--resolver", f"127.0.0.1:{web.running.dns_port}", "--delay", "0s"),
+        )
+    assert done.returncode == 1
+    assert "parser failed in process: ValueError: no further" in done.stdout
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["visited"] == len((tmp_path / "out" / "outcomes.jsonl").read_text().splitlines()) > 1
+    assert summary["left_in_connectors"]
+
+
+def test_the_truth_of_stored_pages_is_what_is_stored(tmp_path: Path) -> None:
+    warc = tmp_path / "one.warc"
+    http = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno"
+    head = (
+        "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:0d5fd2e8-0c11-4d92-9d52-000000000000>\r\n"
+        "WARC-Date: 2026-01-01T00:00:00Z\r\nWARC-Target-URI: http://a.example/x\r\n"
+        f"Content-Type: application/http;msgtype=response\r\nContent-Length: {len(http)}\r\n\r\n"
+    )
+    warc.write_bytes(head.encode() + http + b"\r\n\r\n")
+    done = whimbrel("simweb", "truth", "--warc", str(warc), "--json")
+    assert done.returncode == 0, done.stderr
+    row = json.loads(done.stdout)
+    assert (row["url"], row["outcome"], row["reason"]) == ("http://a.example/x", "gone", "http-404")
+
+
 def test_clock_and_status_say_when_no_web_runs(tmp_path: Path) -> None:
     for command in (("clock", "1d"), ("status",)):
         done = whimbrel("simweb", *command, "--state", str(tmp_path))

@@ -53,6 +53,18 @@ def exits(code: int, *options: str, body: bytes = b"") -> Check:
     return check
 
 
+def first_address(web: Served, url: str) -> None:
+    """503 or rules, by the address that is connected to."""
+    host = web.web.hosts.find(url.split("/")[2].partition(":")[0])
+    assert host is not None
+    first, second = host.addresses
+    assert web.dig(host.name, "A").addresses == [first, second]
+    for address, code in ((first, 503), (second, 200)):
+        seen = web.curl(url, "--connect-to", f"::{address}:{host.port}")
+        assert (seen.exit_code, seen.status) == (0, code)
+        assert (seen.body == RULES) == (code == 200)
+
+
 def hops(count: int) -> Check:
     """Redirects one by one, then rules; and the same followed by curl itself."""
 
@@ -157,6 +169,7 @@ CHECKS: dict[str, Check] = {
     "no-group": text("Disallow: /"),
     "crawl-delay": text("User-agent: *", "Disallow: /private/", "Crawl-delay: 2"),
     "crawl-delay-long": text("User-agent: *", "Disallow: /private/", "Crawl-delay: 1000"),
+    "first-address": first_address,
     "redirect-1": hops(1),
     "redirect-5": hops(5),
     "redirect-6": hops(6),

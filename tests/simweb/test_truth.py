@@ -203,7 +203,18 @@ def private(target: str) -> bool:
 
 
 ALL_ALLOWED = ("allow-all", "empty", "missing-404", "gone-410", "bad-400", "html-page", "binary", "other-agent")
-PRIVATE = ("rules", "recovers", "wrong-type", "bom", "huge", "own-agent", "percent", "sloppy", "unknown-lines")
+PRIVATE = (
+    "rules",
+    "recovers",
+    "first-address",
+    "wrong-type",
+    "bom",
+    "huge",
+    "own-agent",
+    "percent",
+    "sloppy",
+    "unknown-lines",
+)
 UNREACHABLE = ("too-many-429", "error-500", "error-503", "cut", "reset", "stall", "redirect-6", "redirect-loop")
 LENIENT = ("unauthorized-401", "forbidden-403", "teapot-418")
 FORBIDS: dict[str, Forbids] = {

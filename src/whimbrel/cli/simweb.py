@@ -6,7 +6,7 @@ import shlex
 import signal
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -16,6 +16,11 @@ from whimbrel.cli.display import plain_console
 from whimbrel.cli.unit import duration_s
 from whimbrel.simweb.preset import Preset, spec_of
 from whimbrel.simweb.spec import WebSpec, changed, read_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from whimbrel.simweb.truth import Row
 
 app = typer.Typer(no_args_is_help=True, help="A web made from a number, to test crawlers on.")
 
@@ -100,6 +105,7 @@ def truth(
     seed: SeedOption = None,
     hosts: HostsOption = None,
     pages: PagesOption = None,
+    warc: Annotated[list[Path] | None, typer.Option(help="Of stored pages in WARC files instead.")] = None,
     scope: Annotated[str, typer.Option(help="host, domain or any.")] = "any",
     seeds: Annotated[int, typer.Option(min=1, help="Roots of the first hosts to begin with.")] = 1,
     max_hops: Annotated[int, typer.Option(help="Hops from a seed; 0 is no limit.")] = 20,
@@ -119,7 +125,7 @@ def truth(
         {"scope": scope, "rfc9309": rfc9309, "sitemaps": sitemaps, "requisites": requisites}, Options
     )
     options = msgspec.structs.replace(options, limits=Limits(hops=max_hops or None))
-    rows = Truth(web, web.seed_urls(seeds), options).rows()
+    rows = Truth(web, web.seed_urls(seeds), options).rows() if not warc else _stored(warc)
     if json_:
         encoder = msgspec.json.Encoder()
         for row in rows:
@@ -131,6 +137,15 @@ def truth(
         table.add_row(outcome, reason, f"{count:,}")
     plain_console().print(table)
     typer.echo(f"{sum(counts.values()):,} URLs; the fields of a row with --json: {', '.join(Row.__struct_fields__)}")
+
+
+def _stored(warc: list[Path]) -> "Iterator[Row]":
+    from whimbrel.simweb.snapshot import Snapshot
+    from whimbrel.simweb.truth import Row
+
+    with Snapshot(warc) as snapshot:
+        for url, outcome, reason in snapshot.truth():
+            yield Row(url=url, outcome=outcome, reason=reason, depth=0)
 
 
 @app.command()

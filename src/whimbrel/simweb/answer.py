@@ -27,6 +27,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """How often this URL has been asked for since the server started, this time included."""
     received_s: float = 0.0
     """Real time, seconds since 1970: what a Retry-After date counts from."""
+    address: str = ""
+    """The address that the client connected to."""
 
     @property
     def path(self) -> str:

@@ -133,10 +133,10 @@ class Hosts:
             latency_s=spec.latency_ms / 1000 * spread,
             bandwidth=int(spec.bandwidth_kbps * 1000 / spread),
             idle_s=spec.idle_s * (0.33 + 1.34 * draws[7] / _U32),
-            addresses=self._addresses(number, draws[8], draws[9], trouble),
+            addresses=self._addresses(number, draws[8], draws[9], trouble, robots),
         )
 
-    def _addresses(self, number: int, kind_draw: int, draw: int, trouble: str) -> tuple[str, ...]:
+    def _addresses(self, number: int, kind_draw: int, draw: int, trouble: str, robots: str) -> tuple[str, ...]:
         spec = self.spec
         kind = kind_draw / _U32
         own = f"127.{16 + draw % 239}.{draw >> 8 & 255}.{1 + (draw >> 16) % 254}"
@@ -144,6 +144,8 @@ class Hosts:
             return (DEAD_ADDRESS,)
         if trouble == "connect-first-silent":
             return (DEAD_ADDRESS, own)
+        if robots == "first-address":
+            return (f"127.255.{draw >> 8 & 255}.{1 + (draw >> 16) % 254}", own)
         if kind < spec.cdn:
             crowded = draw % self._cdn_addresses
             return (f"127.2.{crowded // 254}.{1 + crowded % 254}",)

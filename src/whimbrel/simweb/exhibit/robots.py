@@ -114,6 +114,10 @@ def _recovers(place: Place, request: Request) -> Answer:
     return html(place.document(), 503) if request.attempt <= 2 else text(_RULES)
 
 
+def _first_address(place: Place, request: Request) -> Answer:
+    return html(place.document(), 503) if request.address == place.host.addresses[0] else text(_RULES)
+
+
 def _wildcard_denies(target: str) -> bool:
     return target.endswith(".html") and not target.startswith("/catalogue/")
 
@@ -148,6 +152,7 @@ _VARIANTS: Final = (
     RobotsVariant("reset", "the connection is reset", _reset, qualified=False),
     RobotsVariant("stall", "never answers", _stall, qualified=False),
     RobotsVariant("recovers", "503 twice, then rules", _recovers, private),
+    RobotsVariant("first-address", "503 at the first of two addresses, rules at the second", _first_address, private),
     RobotsVariant("html-page", "an HTML page instead of rules", _page),
     RobotsVariant("binary", "bytes that are no text", _binary),
     RobotsVariant("wrong-type", "rules sent as text/html", _wrong_type, private),

@@ -128,7 +128,8 @@ class Http1(asyncio.Protocol):
             target = slash + rest if slash else "/"
         host = host_of(authority)
         attempt = self._service.attempt(host, target)
-        return Request(method, host, target, self._scheme, headers, self._requests > 1, attempt, time.time())
+        address = self._server.rpartition(":")[0]
+        return Request(method, host, target, self._scheme, headers, self._requests > 1, attempt, time.time(), address)
 
     def _refuse(self, status: int) -> None:
         head = _head_start("HTTP/1.1", status, int(self._service.clock.now_s()))

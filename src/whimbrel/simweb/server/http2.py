@@ -142,7 +142,8 @@ class Http2(asyncio.Protocol):
         host = host_of(pseudo[":authority"] or headers.get("host", ""))
         target = pseudo[":path"]
         attempt = self._service.attempt(host, target)
-        return Request(pseudo[":method"], host, target, "https", headers, self._requests > 1, attempt, time.time())
+        address, reused = self._server.rpartition(":")[0], self._requests > 1
+        return Request(pseudo[":method"], host, target, "https", headers, reused, attempt, time.time(), address)
 
     def _answer_at_once(self, stream: "_Stream") -> bool:
         """Send a reply that need not wait for anything; False when it must."""
