@@ -13,7 +13,7 @@ After Hunyadi 2007 §3. It knows nothing of crawling.
   (`toml.py`), resolved through a registry (`registry.py`), checked as a whole (`check.py`) and drawn (`draw.py`).
 - A *job* (`job.py`) is a wiring that runs. It owns every task: it opens providers and components, runs *instances*
   (`instance.py`), drains them, closes them, and ends with a *report* (`report.py`) that says what became of everything.
-  `change.py` takes a running job from one wiring to another.
+  `change.py` takes a running job from one wiring to another, by what `difference.py` finds between them.
 
 The life of an item: a component produces it; the connector takes it, or makes the producer wait; a consumer takes it
 in a numbered batch, works on it, hands on what came of it, and acknowledges; only then does the connector forget it. A

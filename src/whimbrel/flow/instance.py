@@ -59,6 +59,8 @@ class Instance:
             for inlet in self.inlets.values():
                 inlet.give_back()
             self.end_outputs()
+            # Whoever waits for it to rest need not wait any longer.
+            self.activity.set()
             if self._resting is not None:
                 self._resting.set()
 
