@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -37,23 +38,31 @@ def wirings(draw: st.DrawFn) -> Wiring:
 @settings(max_examples=60, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(st.lists(wirings(), min_size=2, max_size=5))
 def test_nothing_is_lost_and_nothing_comes_twice_through_any_changes(steps: list[Wiring]) -> None:
-    async def scene() -> None:
-        job, shelf = job_of(steps[0])
-        running = asyncio.create_task(job.run())
-        for wiring in steps[1:]:
-            await _more(shelf)
-            await job.apply(wiring)
-        await _more(shelf)
-        job.stop()
-        report = await running
-        source = job.graph.instances["source"][0].component
-        assert isinstance(source, Numbers)
-        assert report.exit_code == 0, report.lines()
-        assert report.left == {}
-        got = sorted(abs(value) for value in shelf.values)
-        assert got == list(range(source.made)), (len(got), source.made, len(set(got)), got[-3:])
+    asyncio.run(_change_through(steps))
 
-    asyncio.run(scene())
+
+@pytest.mark.long
+@settings(max_examples=5_000, deadline=None, phases=(Phase.explicit, Phase.generate))
+@given(st.lists(wirings(), min_size=2, max_size=8))
+def test_nothing_is_lost_and_nothing_comes_twice_through_thousands_of_changes(steps: list[Wiring]) -> None:
+    asyncio.run(_change_through(steps))
+
+
+async def _change_through(steps: list[Wiring]) -> None:
+    job, shelf = job_of(steps[0])
+    running = asyncio.create_task(job.run())
+    for wiring in steps[1:]:
+        await _more(shelf)
+        await job.apply(wiring)
+    await _more(shelf)
+    job.stop()
+    report = await running
+    source = job.graph.instances["source"][0].component
+    assert isinstance(source, Numbers)
+    assert report.exit_code == 0, report.lines()
+    assert report.left == {}
+    got = sorted(abs(value) for value in shelf.values)
+    assert got == list(range(source.made)), (len(got), source.made, len(set(got)), got[-3:])
 
 
 async def _more(shelf: List) -> None:
