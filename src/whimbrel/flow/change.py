@@ -108,7 +108,7 @@ class _Settling:
         concerned = {component_of(connector.source) for connector in ends} | diff.rebound
         resting = _upstream_of(graph.wiring, concerned & graph.instances.keys()) - diff.going
         heads = []
-        for name in _sources_first(graph.wiring):
+        for name in _sources_first(graph.wiring, diff.going):
             await self._settle(name)
             if name in resting:
                 self._lift_inputs(name)
@@ -200,8 +200,8 @@ def _upstream_of(wiring: Wiring, names: set[str]) -> set[str]:
     return found
 
 
-def _sources_first(wiring: Wiring) -> list[str]:
-    """Component names, each after those that feed it, as far as there are no circles."""
+def _sources_first(wiring: Wiring, going: frozenset[str]) -> list[str]:
+    """Component names, each after those that feed it; in a circle, one that stays is the first, since it can rest."""
     order: list[str] = []
     begun: set[str] = set()
 
@@ -213,8 +213,8 @@ def _sources_first(wiring: Wiring) -> list[str]:
                     place(component_of(connector.target))
             order.insert(0, name)
 
-    for spec in wiring.components:
-        place(spec.name)
+    for name in sorted((spec.name for spec in wiring.components), key=going.__contains__):
+        place(name)
     return order
 
 
