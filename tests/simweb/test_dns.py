@@ -397,3 +397,10 @@ def _client(server: Server) -> Iterator[socket.socket]:
 
 def _is_own(address: str) -> bool:
     return IPv4Address("127.16.0.0") <= IPv4Address(address) <= IPv4Address("127.254.255.255")
+
+
+@pytest.mark.parametrize("name", ["dns-many.exhibit.test", "robots-first-address.exhibit.test"])
+def test_addresses_come_in_the_same_order_every_time(name: str) -> None:
+    resolver = Resolver(Hosts(WebSpec(), HOST_LABELS))
+    question = dns.message.make_query(name, "A").to_wire()
+    assert len({resolver.answer(question, over_tcp=True).wire for _ in range(20)}) == 1

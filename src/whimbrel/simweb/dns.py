@@ -312,7 +312,8 @@ def _bare(wire: bytes, rcode: Rcode) -> bytes:
 def _encode(response: dns.message.Message, *, over_tcp: bool) -> bytes:
     """What does not fit the client's UDP buffer is cut and marked so (RFC 2181 §9, RFC 6891 §6.2.5)."""
     largest = 65_535 if over_tcp else max(_PLAIN_UDP_BYTES, response.request_payload if response.edns >= 0 else 0)
-    return response.to_wire(max_size=largest, prefer_truncation=True)
+    # dnspython shuffles addresses unless told not to; ours come in the order of `Host.addresses`, every time.
+    return response.to_wire(max_size=largest, prefer_truncation=True, want_shuffle=False)
 
 
 def _chain(host: Host, at: int) -> tuple[tuple[str, str], ...]:
