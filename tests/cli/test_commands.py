@@ -100,63 +100,35 @@ def test_a_second_web_does_not_disturb_the_first(tmp_path: Path) -> None:
         assert (tmp_path / "web" / "control.sock").stat().st_mode & 0o077 == 0
 
 
-def test_a_crawl_runs_a_wiring_of_the_users_own(tmp_path: Path) -> None:
-    own = tmp_path / "own.toml"
+def crawl_with_own_parser(tmp_path: Path, pages: int, process: str) -> subprocess.CompletedProcess[str]:
+    """Crawl a small web with the standalone wiring, its parser replaced by one from a user's file."""
+    own, code = tmp_path / "own.toml", tmp_path / "own.py"
     shipped = Path(crawl_module.__file__).with_name("standalone.toml").read_text()
-    own.write_text(shipped.replace('use = "parser"', 'use = "Shout"'))
-    code = tmp_path / "shout.py"
+    own.write_text(shipped.replace('use = "parser"', 'use = "Own"'))
     code.write_text(
         "from __future__ import annotations\n"
         "from whimbrel.parse.parser import Parser\n"
-        "class Shout(Parser):\n"
+        "class Own(Parser):\n"
         "    def process(self, fetched):\n"
-        "        print('shout', fetched.visit.url)\n"
+        f"        {process}\n"
         "        return super().process(fetched)\n"
     )
-    with serve(WebSpec(hosts=2, pages=3, page_bytes=3_000), tmp_path / "web") as web:
-        done = whimbrel(
-            *(
-                "crawl",
-                web.running.seeds[0],
-                "--into",
-                str(tmp_path / "out"),
-                "--wiring",
-                str(own),
-                "--with",
-                str(code),
-            ),
-            *("--allow-network", "127.0.0.0/8", "--resolver", f"127.0.0.1:{web.running.dns_port}", "--delay", "0s"),
+    with serve(WebSpec(hosts=2, pages=pages, page_bytes=3_000), tmp_path / "web") as web:
+        return whimbrel(
+            *("crawl", web.running.seeds[0], "--into", str(tmp_path / "out"), "--delay", "0s"),
+            *("--wiring", str(own), "--with", str(code)),
+            *("--allow-network", "127.0.0.0/8", "--resolver", f"127.0.0.1:{web.running.dns_port}"),
         )
+
+
+def test_a_crawl_runs_a_wiring_of_the_users_own(tmp_path: Path) -> None:
+    done = crawl_with_own_parser(tmp_path, 3, "print('shout', fetched.visit.url)")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("shout http://www.s0.test") == 3
 
 
 def test_a_component_that_raises_fails_the_crawl_and_is_named(tmp_path: Path) -> None:
-    own = tmp_path / "own.toml"
-    shipped = Path(crawl_module.__file__).with_name("standalone.toml").read_text()
-    own.write_text(shipped.replace('use = "parser"', 'use = "Broken"'))
-    code = tmp_path / "broken.py"
-    code.write_text(
-        "from whimbrel.parse.parser import Parser\n"
-        "class Broken(Parser):\n"
-        "    def process(self, fetched):\n"
-        "        if fetched.visit.depth == 2: raise ValueError('no further')\n"
-        "        return super().process(fetched)\n"
-    )
-    with serve(WebSpec(hosts=2, pages=40, page_bytes=3_000), tmp_path / "web") as web:
-        done = whimbrel(
-            *(
-                "crawl",
-                web.running.seeds[0],
-                "--into",
-                str(tmp_path / "out"),
-                "--wiring",
-                str(own),
-                "--with",
-                str(code),
-            ),
-            *("--allow-network", "127.0.0.0/8", "--resolver", f"127.0.0.1:{web.running.dns_port}", "--delay", "0s"),
-        )
+    done = crawl_with_own_parser(tmp_path, 40, "if fetched.visit.depth == 2: raise ValueError('no further')")
     assert done.returncode == 1
     assert "parser failed in process: ValueError: no further" in done.stdout
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())

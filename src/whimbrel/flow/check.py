@@ -27,7 +27,7 @@ from whimbrel.flow.error import (
 )
 from whimbrel.flow.port import In, Needs, Out
 from whimbrel.flow.registry import Registry
-from whimbrel.flow.wiring import ComponentSpec, ConnectorSpec, ProviderSpec, Wiring
+from whimbrel.flow.wiring import ComponentSpec, ConnectorSpec, ProviderSpec, Wiring, used_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ def _component(wiring: Wiring, spec: ComponentSpec, registry: Registry) -> tuple
     cls = registry.component(spec.use)
     place = wiring.place(spec.name)
     if cls is None:
-        message = f"component {spec.name!r}: there is no component {_used(spec.use)!r}"
-        raise UnknownComponent(spec.name, message + nearest(_used(spec.use), registry.component_names()), place)
+        message = f"component {spec.name!r}: there is no component {used_name(spec.use)!r}"
+        raise UnknownComponent(spec.name, message + nearest(used_name(spec.use), registry.component_names()), place)
     if issubclass(cls, Sync) and not cls.ins:
         raise BadWiring(spec.name, f"component {spec.name!r}: a synchronous component needs an input", place)
     if spec.place == "thread" and not issubclass(cls, Sync):
@@ -94,13 +94,9 @@ def _provider(wiring: Wiring, spec: ProviderSpec, registry: Registry) -> tuple[t
     cls = registry.provider(spec.use)
     place = wiring.place(f"provider {spec.name}", spec.name)
     if cls is None:
-        message = f"provider {spec.name!r}: there is no provider {_used(spec.use)!r}"
-        raise UnknownProvider(spec.name, message + nearest(_used(spec.use), registry.provider_names()), place)
+        message = f"provider {spec.name!r}: there is no provider {used_name(spec.use)!r}"
+        raise UnknownProvider(spec.name, message + nearest(used_name(spec.use), registry.provider_names()), place)
     return cls, _config("provider", spec, cls, place)
-
-
-def _used(use: str | type) -> str:
-    return use if isinstance(use, str) else use.__name__
 
 
 def _config(kind: str, spec: ComponentSpec | ProviderSpec, cls: type[Wired], place: str) -> Any:

@@ -1,13 +1,13 @@
 """Draw a wiring: as text for a terminal, as Mermaid for documents."""
 
-from whimbrel.flow.wiring import ConnectorSpec, Wiring
+from whimbrel.flow.wiring import ConnectorSpec, Wiring, used_name
 
 
 def as_text(wiring: Wiring) -> str:
     """One line per component, its connectors below it, then the providers."""
     lines = [f"wiring {wiring.name}", ""]
     for spec in wiring.components:
-        traits = [_used(spec.use)] if _used(spec.use) != spec.name else []
+        traits = [used_name(spec.use)] if used_name(spec.use) != spec.name else []
         traits += [f"× {spec.instances}"] if spec.instances > 1 else []
         traits += ["on a thread"] if spec.place == "thread" else []
         traits += [f"{need}: {provider}" for need, provider in spec.needs.items()]
@@ -17,7 +17,7 @@ def as_text(wiring: Wiring) -> str:
         lines += ["", "providers"]
     for provider in wiring.providers:
         needs = ", ".join(f"{need}: {name}" for need, name in provider.needs.items())
-        lines.append(f"  {provider.name} = {_used(provider.use)}" + (f"  ({needs})" if needs else ""))
+        lines.append(f"  {provider.name} = {used_name(provider.use)}" + (f"  ({needs})" if needs else ""))
     return "\n".join(lines) + "\n"
 
 
@@ -42,10 +42,6 @@ def as_mermaid(wiring: Wiring) -> str:
     for provider in wiring.providers:
         lines += [f"  p_{_id(provider.name)} -.-> p_{_id(name)}" for name in dict.fromkeys(provider.needs.values())]
     return "\n".join(lines) + "\n"
-
-
-def _used(use: str | type) -> str:
-    return use if isinstance(use, str) else use.__name__
 
 
 def _id(name: str) -> str:

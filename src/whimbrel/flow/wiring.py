@@ -121,6 +121,11 @@ class Wiring:
         return replace(self, components=tuple(changed))
 
 
+def used_name(use: str | type) -> str:
+    """What a `use` is called, be it a registered name or a class."""
+    return use if isinstance(use, str) else use.__name__
+
+
 def _freeze(spec: ProviderSpec | ComponentSpec) -> None:
     """Copies that nobody can change take the place of the mappings."""
     object.__setattr__(spec, "config", MappingProxyType(dict(spec.config)))

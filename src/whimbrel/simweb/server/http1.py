@@ -5,8 +5,6 @@ queue. Latency, bandwidth and scripts run in a task; what the client pipelines m
 """
 
 import asyncio
-import socket
-import struct
 import time
 from functools import lru_cache
 from http import HTTPStatus
@@ -14,6 +12,7 @@ from typing import Final, cast
 
 from whimbrel.simweb.answer import Close, Repeat, Reply, Request, Reset, Script, Send, Step, Wait
 from whimbrel.simweb.html import http_date
+from whimbrel.simweb.server.listen import reset
 from whimbrel.simweb.server.log import Exchange
 from whimbrel.simweb.server.service import Served, Service
 from whimbrel.simweb.web import host_of
@@ -239,7 +238,7 @@ class Http1(asyncio.Protocol):
             case Close():
                 self._transport.close()
             case Reset():
-                self._reset()
+                reset(self._transport)
         return 0
 
     async def _repeat(self, step: Repeat) -> int:
@@ -250,8 +249,3 @@ class Http1(asyncio.Protocol):
             await self._writable.wait()
             await asyncio.sleep(step.every_s)
         return sent
-
-    def _reset(self) -> None:
-        sock = self._transport.get_extra_info("socket")
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self._transport.abort()

@@ -12,8 +12,6 @@ A host's `http10` means nothing here: who must speak HTTP/1.0 must not offer HTT
 """
 
 import asyncio
-import socket
-import struct
 import time
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
@@ -27,6 +25,7 @@ from hpack import Encoder
 
 from whimbrel.simweb.answer import Reply, Request, Reset, Script, Wait
 from whimbrel.simweb.html import http_date
+from whimbrel.simweb.server.listen import reset
 from whimbrel.simweb.server.log import Exchange
 from whimbrel.simweb.server.service import Served, Service
 from whimbrel.simweb.server.translation import Fields, to_fields, translate
@@ -193,9 +192,7 @@ class Http2(asyncio.Protocol):
 
     async def _play(self, stream: "_Stream", script: Script) -> None:
         if all(isinstance(step, Reset) for step in script.steps):
-            sock = self._transport.get_extra_info("socket")
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self._transport.abort()
+            reset(self._transport)
             return
         for action in translate(script, bodyless=stream.request.method == "HEAD"):
             match action:

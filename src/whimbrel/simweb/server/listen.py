@@ -1,8 +1,10 @@
 """Sockets of the simulated web, none of which can be reached from another machine."""
 
+import asyncio
 import contextlib
 import errno
 import socket
+import struct
 from typing import Final
 
 from whimbrel.simweb.host import DEAD_ADDRESS
@@ -80,3 +82,10 @@ def _bind(sock: socket.socket, address: str, port: int) -> socket.socket:
         choose = "choose others with --http-port, --https-port and --dns-port, or use --free-ports"
         raise ListenError(f"cannot listen on port {port}: {reason}; {choose}") from error
     return sock
+
+
+def reset(transport: asyncio.WriteTransport) -> None:
+    """Drop a connection so that the client sees a reset: nothing lingers, so the kernel sends no orderly end."""
+    sock = transport.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
