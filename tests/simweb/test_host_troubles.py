@@ -71,7 +71,7 @@ def mapped(web: Served, name: str) -> None:
 
 
 def rebinding(web: Served, name: str) -> None:
-    good, bad = web.dig(name), web.dig(name)
+    good, _, bad = web.dig(name), web.dig(name), web.dig(name)
     assert (good.addresses, bad.addresses) == (addresses(web, name), [PRIVATE])
     assert fetched(web, name, good.addresses[0]).status == 200
 

@@ -26,9 +26,11 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     attempt: int = 1
     """How often this URL has been asked for since the server started, this time included."""
     received_s: float = 0.0
-    """Real time, seconds since 1970: what a Retry-After date counts from."""
+    """Real time, seconds since 1970."""
     address: str = ""
     """The address that the client connected to."""
+    clock_s: float = 0.0
+    """What the server's own clock shows: the Date header, and what a Retry-After date counts from."""
 
     @property
     def path(self) -> str:

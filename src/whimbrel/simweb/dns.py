@@ -186,7 +186,8 @@ class Resolver:
         if host.trouble == "dns-recovers":
             return _Facts(Rcode.SERVFAIL) if earlier < 2 else _Facts(addresses=host.addresses)
         if host.trouble == "dns-rebinding":
-            addresses = host.addresses if earlier == 0 else (PRIVATE_ADDRESS,)
+            # Two good ones: a resolver may have to ask again because another server's answer was garbage.
+            addresses = host.addresses if earlier < 2 else (PRIVATE_ADDRESS,)
         else:
             draw = self._dice.draws(1, b"dns-changing", host.number, earlier)[0]
             # The last number goes round, so that no two neighbours can be the same.

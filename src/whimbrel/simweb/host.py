@@ -130,7 +130,7 @@ class Hosts:
             trouble=trouble,
             soft404=draws[5] / _U32 < spec.soft404,
             http10=draws[6] / _U32 < spec.http10,
-            latency_s=spec.latency_ms / 1000 * spread,
+            latency_s=spec.latency_ms / 1000 * (spread if spec.latency_spread else 1.0),
             bandwidth=int(spec.bandwidth_kbps * 1000 / spread),
             idle_s=spec.idle_s * (0.33 + 1.34 * draws[7] / _U32),
             addresses=self._addresses(number, draws[8], draws[9], trouble, robots),

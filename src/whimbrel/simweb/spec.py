@@ -47,6 +47,8 @@ class WebSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     latency_ms: Annotated[int, Meta(ge=0)] = 0
     """Mean wait before an answer; each host has its own, between 0.2 and 5 times the mean."""
+    latency_spread: bool = True
+    """False: every host waits exactly `latency_ms`."""
     bandwidth_kbps: Annotated[int, Meta(ge=0)] = 0
     """Mean bandwidth of a host in kilobytes per second; 0 is unlimited."""
     idle_s: Annotated[float, Meta(gt=0)] = 15.0

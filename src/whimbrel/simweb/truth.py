@@ -16,7 +16,7 @@ import msgspec
 from whimbrel.simweb import sitemap
 from whimbrel.simweb.answer import Reply, Request
 from whimbrel.simweb.exhibit import TROUBLES
-from whimbrel.simweb.exhibit.api import Finding
+from whimbrel.simweb.exhibit.api import Finding, Place
 from whimbrel.simweb.exhibit.robots import VARIANTS
 from whimbrel.simweb.host import Host
 from whimbrel.simweb.page import path
@@ -51,6 +51,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     sitemaps: bool = False
     """Read the sitemaps of every host, not only where robots.txt names them."""
     requisites: bool = False
+    ascend: bool = False
+    """Each URL that may be visited also proposes the folders above it."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +121,9 @@ class Truth:
             return
         self._depths[url] = depth
         waiting.append((url, depth))
+        if self._options.ascend and not self._cut_by_spelling(url):
+            for parent in _parents(url):
+                self._discover(parent, depth, waiting)
 
     def _scope_key(self, url: str) -> str:
         name = host_of(url.split("/", 3)[2])
@@ -148,14 +153,10 @@ class Truth:
     def _cut(self, url: str, target: str, depth: int) -> str:
         """The limit that drops a URL, or nothing. They are asked in this order."""
         limits = self._options.limits
-        where, _, query = target.partition("?")
-        segments = [segment for segment in where.split("/") if segment]
-        if limits.length is not None and len(url) > limits.length:
-            return "too-long"
-        if limits.segments is not None and len(segments) > limits.segments:
-            return "too-many-segments"
-        if limits.repeats is not None and too_repetitive(segments, limits.repeats):
-            return "repeating-segments"
+        cut = self._cut_by_spelling(url)
+        if cut:
+            return cut
+        query = target.partition("?")[2]
         if limits.hops is not None and depth > limits.hops:
             return "too-many-hops"
         if query and limits.queries is not None:
@@ -164,6 +165,19 @@ class Truth:
             self._queries[group] += 1
             if self._queries[group] > limits.queries:
                 return "too-many-queries"
+        return ""
+
+    def _cut_by_spelling(self, url: str) -> str:
+        """The limits that only look at the URL."""
+        limits = self._options.limits
+        where = url.split("/", 3)[3].partition("?")[0]
+        segments = [segment for segment in where.split("/") if segment]
+        if limits.length is not None and len(url) > limits.length:
+            return "too-long"
+        if limits.segments is not None and len(segments) > limits.segments:
+            return "too-many-segments"
+        if limits.repeats is not None and too_repetitive(segments, limits.repeats):
+            return "repeating-segments"
         return ""
 
     def _refusal(self, host: Host, target: str) -> tuple[str, str] | None:
@@ -189,7 +203,11 @@ class Truth:
         if finding is None:
             finding = _plain_finding(answer.status, host, target)
         payload = finding.payload
-        if finding.outcome == "stored" and isinstance(answer, Reply) and len(answer.body) >= _NEVER_DUPLICATE:
+        if (
+            finding.outcome == "stored"
+            and isinstance(answer, Reply)
+            and _plain_bytes(answer, place[1] if place and finding.reason == "new" else None) >= _NEVER_DUPLICATE
+        ):
             payload = payload or hashlib.blake2b(answer.body, digest_size=16).hexdigest()
         return finding, payload, host.topic if finding.outcome == "stored" else ""
 
@@ -208,6 +226,23 @@ class Truth:
             return ()
         self._sitemap_hosts.add(host.name)
         return (host.origin + sitemap.INDEX,)
+
+
+def _plain_bytes(answer: Reply, place: Place | None) -> int:
+    """How long a body is without its content coding, where that can be taken off: this decides whether it can be a
+    duplicate."""
+    coded = any(name.lower() == "content-encoding" for name, _ in answer.headers)
+    return len(place.document().encode()) if coded and place is not None else len(answer.body)
+
+
+def _parents(url: str) -> list[str]:
+    """The folders above a URL, the nearest first."""
+    origin, _, where = url.partition("://")[2].partition("/")
+    origin = f"{url.partition('://')[0]}://{origin}/"
+    segments = where.partition("?")[0].split("/")
+    if segments[-1] == "" and "?" not in where:
+        segments.pop()
+    return [origin + "".join(f"{part}/" for part in segments[:at]) for at in range(len(segments) - 1, -1, -1)]
 
 
 def _plain_finding(status: int, host: Host, target: str) -> Finding:

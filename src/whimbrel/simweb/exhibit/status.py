@@ -43,7 +43,7 @@ def _retry_after(code: int, *, as_date: bool) -> Respond:
 
 
 def _retry_value(request: Request, *, as_date: bool) -> str:
-    return formatdate(request.received_s + RETRY_AFTER_S, usegmt=True) if as_date else str(RETRY_AFTER_S)
+    return formatdate(request.clock_s + RETRY_AFTER_S, usegmt=True) if as_date else str(RETRY_AFTER_S)
 
 
 def _recovers(failures: int) -> Respond:

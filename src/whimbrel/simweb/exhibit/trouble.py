@@ -22,7 +22,9 @@ TROUBLES: Final = (
     HostExhibit("dns-cname-loop", "dns", "two names that are each other's alias", *_DNS),
     HostExhibit("dns-private", "dns", "an address in a private network", *_PRIVATE),
     HostExhibit("dns-mapped", "dns", "a private address mapped into IPv6", *_PRIVATE),
-    HostExhibit("dns-rebinding", "dns", "a good address at the first question, a private one later: pin the first"),
+    HostExhibit(
+        "dns-rebinding", "dns", "a good address to the first two questions, a private one later: pin the first"
+    ),
     HostExhibit("dns-recovers", "dns", "SERVFAIL to the first two questions, then an address"),
     HostExhibit("dns-slow", "dns", "answers after one second"),
     HostExhibit("dns-short-ttl", "dns", "answers that may be kept for one second"),

@@ -128,7 +128,8 @@ class Http1(asyncio.Protocol):
         host = host_of(authority)
         attempt = self._service.attempt(host, target)
         address = self._server.rpartition(":")[0]
-        return Request(method, host, target, self._scheme, headers, self._requests > 1, attempt, time.time(), address)
+        times = (time.time(), address, self._service.clock.now_s())
+        return Request(method, host, target, self._scheme, headers, self._requests > 1, attempt, *times)
 
     def _refuse(self, status: int) -> None:
         head = _head_start("HTTP/1.1", status, int(self._service.clock.now_s()))

@@ -142,7 +142,8 @@ class Http2(asyncio.Protocol):
         target = pseudo[":path"]
         attempt = self._service.attempt(host, target)
         address, reused = self._server.rpartition(":")[0], self._requests > 1
-        return Request(pseudo[":method"], host, target, "https", headers, reused, attempt, time.time(), address)
+        times = (time.time(), address, self._service.clock.now_s())
+        return Request(pseudo[":method"], host, target, "https", headers, reused, attempt, *times)
 
     def _answer_at_once(self, stream: "_Stream") -> bool:
         """Send a reply that need not wait for anything; False when it must."""

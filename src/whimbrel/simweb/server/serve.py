@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import secrets
 import socket
 import ssl
@@ -50,11 +51,17 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
 
     http_port: int
     https_port: int
+    refused_port: int
+    """Nobody listens there."""
     dns_port: int
     seeds: list[str]
     ca: str
     control: str
     log: str
+
+    def ports(self) -> dict[str, int]:
+        """The keys of the specification that a start on free ports has changed."""
+        return {"http_port": self.http_port, "https_port": self.https_port, "refused_port": self.refused_port}
 
 
 def free_ports(spec: WebSpec) -> tuple[WebSpec, int]:
@@ -81,6 +88,7 @@ async def serving(web: Web, options: ServeOptions) -> AsyncIterator[Running]:
     """Serve a simulated web over http, https and DNS for as long as the context lasts."""
     spec = web.spec
     clock = VirtualClock(spec.epoch_s, running=options.real_time)
+    _allow_many_files()
     refuse_taken(spec.http_port, spec.https_port, options.dns_port)
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(_service(WebSite(web), clock, options, spec.codings))
@@ -104,12 +112,19 @@ async def serving_snapshot(
 
     hosts = SnapshotHosts(snapshot.hosts(), http_port, https_port)
     clock = VirtualClock(hosts.spec.epoch_s, running=options.real_time)
+    _allow_many_files()
     refuse_taken(http_port, https_port, options.dns_port)
     async with AsyncExitStack() as stack:
         stack.callback(snapshot.close)
         service = await stack.enter_async_context(_service(snapshot, clock, options, ()))
         seeds = [hosts.served_at(url) for url in snapshot.urls()[:1]]
         yield await _listening(stack, service, hosts, (http_port, https_port), options, seeds)
+
+
+def _allow_many_files() -> None:
+    """Every waiting connection is an open file, and many systems start a process with a limit of 1,024."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 async def _listening(
@@ -136,6 +151,7 @@ async def _listening(
     running = Running(
         http_port=ports[0],
         https_port=ports[1],
+        refused_port=hosts.spec.refused_port,
         dns_port=options.dns_port,
         seeds=seeds,
         ca=str(authority.path),
