@@ -5,7 +5,9 @@ from typing import Final
 import ada_url
 import msgspec
 
-_SCHEMES: Final = {"http:": 80, "https:": 443}
+_SCHEMES: Final = ("http://", "https://")
+_AUTHORITY: Final = 8
+"""A slash at or after this place ends the authority: `http://` has 7 characters, and a host has at least one."""
 
 
 class Url(msgspec.Struct, frozen=True, gc=False):
@@ -23,35 +25,52 @@ class Url(msgspec.Struct, frozen=True, gc=False):
         """Scheme, host and port: what robots.txt and politeness are about."""
         return f"{self.scheme}://{self.host}:{self.port}"
 
+    @property
+    def at_default_port(self) -> bool:
+        return self.port == (443 if self.scheme == "https" else 80)
+
     def __str__(self) -> str:
         return self.text
 
 
 def parse(text: str) -> Url | None:
     """An absolute URL; None when it is not one, or not http or https."""
-    return _parse(text, None)
+    found = canonical(text)
+    return None if found is None else restore(found)
 
 
 def resolve(base: Url, href: str) -> Url | None:
     """A link as written in a document, made absolute; None when it leads nowhere a crawler goes."""
-    return _parse(href, base.text)
+    found = canonical(href, base.text)
+    return None if found is None else restore(found)
 
 
-def _parse(text: str, base: str | None) -> Url | None:
+def canonical(text: str, base: str | None = None) -> str | None:
+    """The text of the URL that a link means, by the standard's own parser; None as above."""
     try:
-        url = ada_url.URL(text, base)
-    except (ValueError, UnicodeError):
+        href = ada_url.normalize_url(text) if base is None else ada_url.join_url(base, text)
+    except ValueError:  # Lone surrogates are among them.
         return None
-    default = _SCHEMES.get(url.protocol)
-    if default is None or not url.hostname:
+    if not href.startswith(_SCHEMES):
         return None
-    # Credentials in a link are never sent, and a fragment never leaves the client.
-    url.hash = url.username = url.password = ""
-    port = int(url.port) if url.port else default
-    return Url(url.href, url.protocol[:-1], url.hostname, port, url.pathname + _search(url.href))
+    # Credentials in a link are never sent, and a fragment never leaves the client. An empty query is sent.
+    href = href.partition("#")[0]
+    if "@" in href:
+        end = href.index("/", _AUTHORITY)
+        at = href.rfind("@", 0, end)
+        if at >= 0:
+            href = href[: href.index("/") + 2] + href[at + 1 :]
+    return href
 
 
-def _search(href: str) -> str:
-    """The query with its question mark. `search` of the standard's interface hides an empty one, which servers see."""
-    at = href.find("?")
-    return href[at:] if at >= 0 else ""
+def restore(text: str) -> Url:
+    """The parts of a text that came out of `parse`, `resolve` or a `Joiner`. Nothing is checked: not for texts
+    from outside."""
+    end = text.index("/", _AUTHORITY)
+    secure = text[4] == "s"
+    host = text[8:end] if secure else text[7:end]
+    port = 443 if secure else 80
+    if ":" in host and host[-1] != "]":
+        host, _, digits = host.rpartition(":")
+        port = int(digits)
+    return Url(text, "https" if secure else "http", host, port, text[end:])

@@ -1,0 +1,73 @@
+"""Links of one document, made absolute. Called for every link, so the common spellings never reach the parser.
+
+A link is *plain* when each of its characters stands for itself in a path and in a query, and no segment of its path can
+be a dot segment. Joining a plain link to its base is gluing text. All others go to the standard's own parser.
+"""
+
+import re
+from typing import Final
+
+from whimbrel.url.value import Url, canonical
+
+# All but what both percent-encode sets keep as it is (https://url.spec.whatwg.org/#path-percent-encode-set, and that
+# of a special query). Odd for us, though one of the two sets keeps them: ' ^ ` { }. A backslash may be a slash.
+_ODD: Final = re.compile(r"[^!$-&(-;=?-\[\]_a-z|~]")
+# A host in lower case that is not an IPv4 address: its last label starts with a letter, and so is no number
+# (https://url.spec.whatwg.org/#ends-in-a-number-checker). A port of four or five digits is nobody's default.
+_AUTHORITY: Final = re.compile(
+    r"https?://(?:[a-z0-9_-]++\.)*[a-z][a-z0-9-]*(?::(?:[1-9][0-9]{3}|[1-5][0-9]{4}))?(?=[/?]|\Z)"
+)
+# Labels in Punycode are checked by the parser, and may be refused.
+_PUNYCODE: Final = "xn--"
+
+
+class Joiner:
+    """`join(href)` equals `resolve(base, href).text` for every text."""
+
+    __slots__ = ("_base", "_directory", "_odd", "_origin", "_path", "_root", "_scheme")
+
+    def __init__(self, base: Url) -> None:
+        self._base = base.text
+        self._scheme = base.scheme + ":"
+        self._origin = base.text[: len(base.text) - len(base.target)]
+        self._root = self._origin + "/"
+        self._path = base.text.partition("?")[0]
+        self._directory = self._path[: self._path.rindex("/") + 1]
+        self._odd = _ODD.search
+
+    def join(self, href: str) -> str | None:
+        """The canonical text of a link as written in a document; None when it leads nowhere a crawler goes."""
+        plain = href.partition("#")[0] if "#" in href else href
+        if self._odd(plain) is None and "/." not in plain and ("%" not in plain or "%2e" not in plain.lower()):
+            if plain[:1] == "/" and plain[1:2] != "/":
+                return self._origin + plain
+            joined = self._join_plain(plain)
+            if joined is not None:
+                return joined
+        # The link itself, not what stands before its fragment: a blank before the # is a part of the path.
+        return canonical(href, self._base)
+
+    def _join_plain(self, plain: str) -> str | None:
+        """None when the parser has to be asked."""
+        if not plain:
+            return self._base
+        first = plain[0]
+        if first == "?":
+            return self._path + plain
+        if first == "/":
+            return _absolute(self._scheme + plain)
+        if ":" not in plain:
+            return None if first == "." else self._directory + plain
+        if plain.startswith(self._root):
+            return plain
+        return _absolute(plain)
+
+
+def _absolute(plain: str) -> str | None:
+    found = _AUTHORITY.match(plain)
+    if found is None or _PUNYCODE in plain:
+        return None
+    end = found.end()
+    if end == len(plain):
+        return plain + "/"
+    return plain if plain[end] == "/" else f"{plain[:end]}/{plain[end:]}"
