@@ -1,6 +1,17 @@
-"""What is kept of a crawl.
+"""What is kept of a crawl: a web archive that any WARC tool can read.
 
-The *archivist* is the end of every visit: it hands the outcome to the *archive* and only then lets the frontier forget
-the entry. `api.py` has the contract; `memory.py` keeps outcomes in memory and writes them as JSON lines when it is
-closed.
+A *capture* is one exchange with a server. It is kept as *records* of WARC/1.1 (ISO 28500:2017): the response, or a
+revisit where the same payload is kept already, then the request, then metadata if there is any. Each record is a gzip
+*member* of its own, so that a *place* (file, offset, length) is enough to read it. Members follow each other in a
+*segment*, a file that opens with a warcinfo record. A segment that is full is sealed and gets an index, its *CDXJ*.
+
+The life of a capture: the committer hands it to `append` (`warc.py`); `record.py` writes its records, with the head of
+the response made safe by `head.py`; `member.py` compresses them; one write puts them at the end of the open segment.
+`sync` makes them durable. Then the committer notes the lengths of all segments, and from then on the capture exists.
+After a crash, `cut` goes back to the lengths last noted.
+
+`read.py` reads segments, `cdxj.py` indexes them, `verify.py` looks for damage.
+
+Who owns what: the archive owns the folder `archive/` and nothing else. It knows nothing of commits and is called from
+one thread. Nothing here has a clock or a random source: the same captures make the same bytes.
 """

@@ -1,0 +1,92 @@
+"""The index of a sealed segment: one line for each response and revisit, sorted, as `cdxj-indexer --sort` writes it.
+
+It is derived from the segment alone and can be written again at any time, so no commit lists it.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from whimbrel.archive.api import Place
+from whimbrel.archive.head import parse_head
+from whimbrel.archive.read import Record, read_records
+from whimbrel.disk import Disk
+from whimbrel.url.surt import surt
+
+_INDEXED = ("response", "revisit", "resource")
+_NOT_MIME = re.compile(r"[;\s]")
+_WRITE_LINES = 4096
+_PUNCTUATION = str.maketrans("", "", "-:T")
+
+
+def index_path(segment: Path) -> Path:
+    """`NAME.warc.gz` is indexed by `NAME.warc.gz.cdxj`."""
+    return segment.with_name(segment.name + ".cdxj")
+
+
+def index_line(record: Record, http_head: bytes, file: str) -> bytes:
+    """A record's line, when all of the record has been read; empty for records that are not indexed.
+
+    The fields and their order are those of cdxj-indexer, and so is what is left out: a field without a value.
+    """
+    if record.kind not in _INDEXED:
+        return b""
+    url, digest, date = (record.get(name) for name in ("WARC-Target-URI", "WARC-Payload-Digest", "WARC-Date"))
+    return line(record.kind, url, http_head, digest, date, Place(file, record.offset, record.length))
+
+
+def line(kind: str, url: str, http_head: bytes, digest: str, date: str, place: Place) -> bytes:
+    """The line of a response or revisit. `place.file` is the segment's name without its folder."""
+    fields: dict[str, str | None] = {"url": url}
+    head = parse_head(http_head)
+    known = bool(head.status or head.fields)
+    if kind == "revisit":
+        fields["mime"] = "warc/revisit"
+    elif known:
+        mime = head.field("content-type")
+        fields["mime"] = mime and _NOT_MIME.split(mime, maxsplit=1)[0].strip()
+    fields["status"] = head.status.split(" ", 1)[0] if known else None
+    fields["digest"] = digest or None
+    fields |= {"length": str(place.length), "offset": str(place.offset), "filename": place.file}
+    present = {name: value for name, value in fields.items() if value is not None}
+    return f"{_key(url)} {_timestamp(date)} {json.dumps(present)}\n".encode()
+
+
+def index_lines(segment: Path, length: int) -> list[bytes]:
+    """The index of the first `length` bytes of a segment. Lines only are kept in memory, about 300 bytes each."""
+    lines = set()
+    for record in read_records(segment, 0, length):
+        head = record.http_head()
+        record.finish()
+        lines.add(index_line(record, head, segment.name))
+    return sorted(lines - {b""})
+
+
+def write_index(disk: Disk, segment: Path, length: int, known: list[bytes] | None = None) -> None:
+    """Write the index beside the segment; it is there whole or not at all. `known` are its lines, unsorted, when
+    whoever wrote the segment has noted them: reading it again costs ten times more."""
+    lines = index_lines(segment, length) if known is None else sorted(set(known))
+    path = index_path(segment)
+    half = path.with_name(path.name + ".tmp")
+    if half.exists():
+        disk.unlink(half)
+    file = disk.create_exclusive(half)
+    try:
+        for at in range(0, len(lines), _WRITE_LINES):
+            file.write(b"".join(lines[at : at + _WRITE_LINES]))
+        file.fdatasync()
+    finally:
+        file.close()
+    disk.replace(half, path)
+    disk.fsync_directory(path.parent)
+
+
+def _key(url: str) -> str:
+    try:
+        return surt(url)
+    except ValueError:
+        return url  # as cdxj-indexer does
+
+
+def _timestamp(date: str) -> str:
+    return date[:19].translate(_PUNCTUATION)

@@ -1,0 +1,62 @@
+"""One gzip member for each record, so that a record can be read without those before it.
+
+ISA-L at level 1 is three to five times faster than zlib at 6 and, on some pages, up to a fifth larger.
+"""
+
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from isal import igzip_lib, isal_zlib
+
+Compress = Callable[[Sequence[bytes]], list[bytes]]
+"""Parts of a record in, parts of a gzip member out."""
+
+LIBRARIES = {"isal": range(4), "zlib": range(10)}
+"""Libraries and the levels they know."""
+
+LARGE_BYTES = 1_000_000
+"""Records longer than this are never joined: they are compressed slice by slice."""
+
+_SLICE_BYTES = 1 << 20
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+def compressor(library: str, level: int) -> Compress:
+    if level not in LIBRARIES.get(library, ()):
+        known = ", ".join(f"{name} {levels[0]} to {levels[-1]}" for name, levels in LIBRARIES.items())
+        raise ValueError(f"no compression {library!r} with level {level}; there are {known}")
+    return _isal(level) if library == "isal" else _zlib(level)
+
+
+def _isal(level: int) -> Compress:
+    # The one-shot call costs less than a compressor object, which allocates its buffers anew each time.
+    def compress(parts: Sequence[bytes]) -> list[bytes]:
+        if sum(map(len, parts)) <= LARGE_BYTES:
+            return [igzip_lib.compress(b"".join(parts), level, igzip_lib.COMP_GZIP)]
+        return _sliced(isal_zlib.compressobj(level, wbits=_GZIP), parts)
+
+    return compress
+
+
+def _zlib(level: int) -> Compress:
+    def compress(parts: Sequence[bytes]) -> list[bytes]:
+        if sum(map(len, parts)) <= LARGE_BYTES:
+            return [zlib.compress(b"".join(parts), level, wbits=_GZIP)]
+        return _sliced(zlib.compressobj(level, wbits=_GZIP), parts)
+
+    return compress
+
+
+class _Press(Protocol):
+    def compress(self, data: memoryview, /) -> bytes: ...
+    def flush(self) -> bytes: ...
+
+
+def _sliced(press: _Press, parts: Sequence[bytes]) -> list[bytes]:
+    done: list[bytes] = []
+    for part in parts:
+        view = memoryview(part)
+        done.extend(press.compress(view[at : at + _SLICE_BYTES]) for at in range(0, len(view), _SLICE_BYTES))
+    done.append(press.flush())
+    return [piece for piece in done if piece]

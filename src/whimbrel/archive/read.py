@@ -1,0 +1,196 @@
+"""Read segments: one record after another, or the one at a known place. Memory stays small however long a record is."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from isal import isal_zlib
+
+from whimbrel.archive.head import end_of_head
+
+_CHUNK_BYTES = 16_384
+_MAX_HEADER_BYTES = 1 << 20
+_END = b"\r\n\r\n"
+_HTTP = "application/http"
+_GZIP_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub says it were an instance
+
+
+class SegmentDamaged(Exception):
+    """A segment does not hold what it should; the message names the file and the offset of the record."""
+
+    def __init__(self, file: str, offset: int, what: str) -> None:
+        super().__init__(f"{file}: record at {offset}: {what}")
+        self.file = file
+        self.offset = offset
+        self.what = what
+
+
+class Stored(NamedTuple):
+    """A response or revisit as it was kept. The head ends with its empty line."""
+
+    headers: tuple[tuple[str, str], ...]
+    http_head: bytes
+    payload: bytes
+
+
+class _Member:
+    """One gzip member, inflated as it is asked for."""
+
+    def __init__(self, fd: int, file: str, offset: int, end: int) -> None:
+        self._fd = fd
+        self._file = file
+        self._offset = offset
+        self._at = offset
+        self._end = end
+        self._inflate = isal_zlib.decompressobj(wbits=31)
+
+    @property
+    def length(self) -> int:
+        """Known when all has been read."""
+        return self._at - self._offset - len(self._inflate.unused_data)
+
+    def more(self) -> bytes:
+        """The next bytes; none at the end of the member."""
+        while not self._inflate.eof:
+            data = os.pread(self._fd, min(_CHUNK_BYTES, self._end - self._at), self._at)
+            if not data:
+                raise self.damaged(f"torn: the file ends after {self._at - self._offset} bytes of it")
+            self._at += len(data)
+            try:
+                piece: bytes = self._inflate.decompress(data)
+            except _GZIP_ERROR as error:
+                raise self.damaged(f"not a gzip member ({error})") from error
+            if piece:
+                return piece
+        return b""
+
+    def damaged(self, what: str) -> SegmentDamaged:
+        return SegmentDamaged(self._file, self._offset, what)
+
+
+class Record:
+    """A record while it is being read: take its head, then its chunks; what is left is skipped by the reader."""
+
+    def __init__(self, member: _Member, offset: int) -> None:
+        self.offset = offset
+        self._member = member
+        self._buffer = b""
+        self.headers = self._read_headers()
+        self.kind = self.get("WARC-Type")
+        self.content_length = self._read_length()
+        self._left = self.content_length
+        self._finished = False
+
+    @property
+    def length(self) -> int:
+        """Of the member, compressed. Known after `finish`."""
+        return self._member.length
+
+    def get(self, name: str) -> str:
+        """A header's value; empty where there is none."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), "")
+
+    def http_head(self) -> bytes:
+        """The head of the HTTP message that the block begins with, empty line included. Empty for other blocks."""
+        if not self.get("Content-Type").startswith(_HTTP):
+            return b""
+        block = b""
+        for piece in self.chunks():
+            block += piece
+            end = end_of_head(block)
+            if end >= 0:
+                self._give_back(block[end:])
+                return block[:end]
+        return block
+
+    def chunks(self) -> Iterator[bytes]:
+        """The rest of the block."""
+        while self._left:
+            piece = self._buffer or self._member.more()
+            if not piece:
+                raise self._member.damaged(f"{self._left} bytes of its {self.content_length} are missing")
+            self._buffer = piece[self._left :]
+            piece = piece[: self._left]
+            self._left -= len(piece)
+            yield piece
+
+    def read(self) -> bytes:
+        return b"".join(self.chunks())
+
+    def finish(self) -> None:
+        """Read to the end of the member: what is behind the block must be the two line ends and nothing else."""
+        if self._finished:
+            return
+        for _ in self.chunks():
+            pass
+        tail = self._buffer
+        while len(tail) <= len(_END) and (piece := self._member.more()):
+            tail += piece
+        self._buffer = b""
+        if tail != _END:
+            raise self._member.damaged(f"its block of {self.content_length} bytes does not end where the member does")
+        self._finished = True
+
+    def _give_back(self, rest: bytes) -> None:
+        self._left += len(rest)
+        self._buffer = rest + self._buffer
+
+    def _read_headers(self) -> tuple[tuple[str, str], ...]:
+        text = b""
+        while (end := text.find(_END)) < 0:
+            piece = self._member.more()
+            if not piece or len(text) > _MAX_HEADER_BYTES:
+                raise self._member.damaged("no WARC header")
+            text += piece
+        self._buffer = text[end + len(_END) :]
+        version, *lines = text[:end].decode(errors="replace").split("\r\n")
+        if not version.startswith("WARC/1."):
+            raise self._member.damaged(f"begins with {version[:20]!r}, not with WARC/1.1")
+        pairs = [line.partition(":") for line in lines]
+        if not all(colon for _, colon, _ in pairs):
+            raise self._member.damaged("a header line without a colon")
+        return tuple((name.strip(), value.strip()) for name, _, value in pairs)
+
+    def _read_length(self) -> int:
+        text = self.get("Content-Length")
+        if not (text.isascii() and text.isdigit()):
+            raise self._member.damaged(f"Content-Length is {text!r}")
+        return int(text)
+
+
+def read_records(path: Path, offset: int = 0, length: int | None = None) -> Iterator[Record]:
+    """The records of a segment from `offset` on, `length` bytes of it. Each is valid until the next is asked for.
+
+    Raises SegmentDamaged at the first record that is torn or broken: behind it nothing can be found.
+    """
+    with _opened(path) as fd:
+        end = os.fstat(fd).st_size if length is None else offset + length
+        while offset < end:
+            record = Record(_Member(fd, path.name, offset, end), offset)
+            yield record
+            record.finish()
+            offset += record.length
+
+
+def read_capture(directory: Path, file: str, offset: int, length: int) -> Stored:
+    """What the tables' warc_file, warc_offset and warc_length point at. Raises SegmentDamaged, or OSError."""
+    for record in read_records(directory / file, offset, length):
+        head = record.http_head()
+        stored = Stored(record.headers, head, record.read())
+        record.finish()
+        if record.length != length:
+            raise SegmentDamaged(file, offset, f"is {record.length} bytes long, not {length}")
+        return stored
+    raise SegmentDamaged(file, offset, "an empty place")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield fd
+    finally:
+        os.close(fd)

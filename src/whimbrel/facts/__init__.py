@@ -1,0 +1,11 @@
+"""The facts of a crawl: what is known about pages, links, visits, hosts and events, as tables.
+
+Each commit appends one *frame* to the *tail*: its number, a check sum, and the new rows of all tables as Arrow batches.
+When the tail is long enough, a new one begins, and a thread writes the old one again as *Parquet*, one file per table.
+Until a commit has listed those files the old tail stands for its rows. Afterwards the files do, and the tail is
+unlinked one rotation later. So every row is in exactly one listed file at any time, and whoever follows the last
+published commit never reads a half-written one.
+
+State: `ParquetFacts` owns the names and lengths. The thread owns nothing but the temporary files it writes; its result
+counts when `rotate` has taken it over. All calls come from one thread, the committer's.
+"""

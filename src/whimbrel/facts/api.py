@@ -1,0 +1,73 @@
+"""The tables of a crawl, and the contract of what keeps them.
+
+Rows come in as tuples in the order of a table's columns. As with the archive, the committer decides when.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from whimbrel.facts.links import PageLinks
+
+Rows = Mapping[str, Sequence[tuple[Any, ...] | PageLinks]]
+"""For each table its new rows, in the order of its columns; the links of a page may come together."""
+
+TABLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    "pages": (
+        ("id", "key"), ("url", "string"), ("host", "string"), ("status", "int16"), ("mime", "string"),
+        ("charset", "string"), ("length", "int64"), ("wire_bytes", "int64"), ("title", "string"),
+        ("description", "string"), ("language", "string"), ("canonical", "string"), ("robots_meta", "string"),
+        ("depth", "int32"), ("fetched_at", "time"), ("etag", "string"), ("last_modified", "string"),
+        ("digest", "string"), ("fingerprint", "key"), ("simhash", "key"), ("duplicate_of", "string"),
+        ("truncated", "string"), ("warc_file", "string"), ("warc_offset", "int64"), ("warc_length", "int64"),
+        ("text", "string"),
+    ),
+    "links": (
+        ("source_key", "key"), ("target_key", "key"), ("source", "string"), ("target", "string"),
+        ("anchor", "string"), ("rel", "string"), ("kind", "string"),
+    ),
+    "fetches": (
+        ("url", "string"), ("host", "string"), ("ip", "string"), ("outcome", "string"), ("reason", "string"),
+        ("status", "int16"), ("http_version", "string"), ("started_at", "time"), ("elapsed_ms", "float"),
+        ("bytes", "int64"), ("attempt", "int16"), ("redirect_to", "string"), ("retry_at", "time"),
+        ("discovered_from", "string"),
+    ),
+    "hosts": (
+        ("host", "string"), ("domain", "string"), ("slot", "int16"), ("ip", "string"), ("qualification", "string"),
+        ("until", "time"), ("robots_date", "time"), ("robots_status", "int16"), ("robots_failures", "int32"),
+        ("delay_s", "float"), ("queued", "int64"), ("fetched", "int64"), ("failed", "int64"), ("last_error", "string"),
+    ),
+    "events": (
+        ("at", "time"), ("actor", "string"), ("action", "string"), ("subject", "string"), ("detail", "string"),
+    ),
+}  # fmt: skip
+"""Columns and their kinds: `key` is an unsigned integer of 64 bits, `time` is seconds since 1970 as a float (None: not
+set), kept as a timestamp in UTC with microseconds. `warc_file`, `warc_offset` and `warc_length` of `pages` are filled
+in by the committer, who learns them from the archive."""
+
+
+class Facts(Protocol):
+    def append(self, number: int, rows: Rows) -> None:
+        """Write one frame for commit `number` to the tail. Not durable until `sync`. Raises OSError like the
+        archive."""
+
+    def sync(self) -> None:
+        """Everything appended is on disk, new files' directory entries included."""
+
+    def lengths(self) -> dict[str, int]:
+        """The tails that hold rows not yet in Parquet, by relative name (`facts/tail-3`), with their lengths."""
+
+    def parquet(self) -> list[str]:
+        """The Parquet files that stand for earlier tails, by relative name."""
+
+    def rotate(self) -> bool:
+        """Bring the facts closer to Parquet if the tail is long: called between commits, and what it changes is
+        listed by the next commit. A tail that was replaced is unlinked one rotation later, so that who reads by the
+        last published commit still finds it. True when something changed."""
+
+    def cut(self, number: int, lengths: dict[str, int], parquet: list[str]) -> None:
+        """Go back to exactly these files and lengths. A surplus is cut; one that holds a frame later than `number` +
+        1, a listed file that is missing or too short: FactsDamaged."""
+
+
+class FactsDamaged(Exception):
+    """The facts are not what the last commit says; the message names the file and what is wrong."""

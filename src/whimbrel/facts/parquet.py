@@ -1,0 +1,166 @@
+"""A tail written again as Parquet, one file per table.
+
+Frames are read one at a time. Rows wait until a row group is full, by rows or by bytes, so that memory does not grow
+with the tail. Nothing is sorted: the order of the rows is that of the commits. The files get their names when all are
+complete and on disk.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from whimbrel.disk import Disk, DiskFile
+from whimbrel.facts.batch import read_payload_tables
+from whimbrel.facts.frame import Head, heads, read_payload
+from whimbrel.facts.schema import dictionary_columns, tail_schema
+
+GROUP_ROWS: Final = 100_000
+GROUP_BYTES: Final = 16_000_000
+"""Pages with their texts reach this long before they reach the number of rows."""
+
+_SINK_BYTES: Final = 1 << 20
+_COMMITS: Final = b"whimbrel.commits"
+
+
+class Stopped(Exception):
+    """The conversion was asked to stop."""
+
+
+class _Sink:
+    """Between pyarrow, which writes each page of a column by itself, and the disk."""
+
+    closed = False
+
+    def __init__(self, file: DiskFile) -> None:
+        self._file: DiskFile | None = file
+        self._parts: list[bytes] = []
+        self._waiting_bytes = 0
+        self._end = 0
+
+    def write(self, data: bytes) -> int:
+        if self._file is not None:
+            self._parts.append(data)
+            self._waiting_bytes += len(data)
+            if self._waiting_bytes >= _SINK_BYTES:
+                self.drain()
+        self._end += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._end
+
+    def flush(self) -> None:
+        """pyarrow's wish; ours is `drain`."""
+
+    def close(self) -> None:
+        """The file is closed by its owner."""
+
+    def drain(self) -> None:
+        parts, self._parts, self._waiting_bytes = self._parts, [], 0
+        if self._file is not None:
+            self._file.writev(parts)
+
+    def discard(self) -> None:
+        self._file, self._parts = None, []
+
+
+class TableFile:
+    """One Parquet file under way."""
+
+    def __init__(self, table: str, path: Path, disk: Disk) -> None:
+        self.path = path
+        self.temporary = path.with_name(path.name + ".tmp")
+        self._table, self._disk = table, disk
+        self._waiting: list[pa.Table] = []
+        self._waiting_rows = self._waiting_bytes = 0
+        if self.temporary.exists():  # from an attempt that failed
+            disk.unlink(self.temporary)
+        self._file: DiskFile = disk.create_exclusive(self.temporary)
+        self._sink = _Sink(self._file)
+        self._writer = pq.ParquetWriter(
+            pa.PythonFile(self._sink, mode="w"),
+            tail_schema(table),
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=dictionary_columns(table),
+            store_schema=False,  # else readers would see a dictionary where the tail has one
+        )
+
+    def add(self, rows: pa.Table) -> None:
+        self._waiting.append(rows)
+        self._waiting_rows += rows.num_rows
+        self._waiting_bytes += rows.nbytes
+        if self._waiting_rows >= GROUP_ROWS or self._waiting_bytes >= GROUP_BYTES:
+            self._write()
+
+    def _write(self) -> None:
+        if self._waiting:
+            # One dictionary for all: the writer gives up on dictionaries that change inside a row group.
+            group = pa.concat_tables(self._waiting).unify_dictionaries()
+            self._writer.write_table(group, row_group_size=GROUP_ROWS)
+        self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
+
+    def complete(self, commits: tuple[int, int]) -> None:
+        """All on disk, under the temporary name."""
+        self._write()
+        self._writer.add_key_value_metadata({_COMMITS.decode(): f"{commits[0]} {commits[1]}"})
+        self._writer.close()
+        self._sink.drain()
+        self._file.fdatasync()
+        self._file.close()
+
+    def abandon(self) -> None:
+        """The writer ends with a footer whatever happens, at the latest when it is collected: it goes nowhere."""
+        self._sink.discard()
+        self._writer.close()
+        self._file.close()
+
+
+def convert(tail: Path, length: int, number: int, disk: Disk, stop: Event) -> list[Path]:
+    """Write the frames of a tail up to `length` as `TABLE-number.parquet` beside it; the files that there are now.
+
+    Raises OSError, FrameBroken, or Stopped when `stop` is set; temporary files may be left, and are replaced next time.
+    """
+    files: dict[str, TableFile] = {}
+    commits: tuple[int, int] | None = None
+    fd = os.open(tail, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        for head in _heads_until(stop, fd, length):
+            commits = (commits[0] if commits else head.number, head.number)
+            for table, rows in read_payload_tables(read_payload(fd, head)).items():
+                if table not in files:
+                    files[table] = TableFile(table, tail.with_name(f"{table}-{number}.parquet"), disk)
+                files[table].add(rows)
+        for file in files.values():
+            file.complete(commits or (0, 0))
+    except BaseException:
+        for file in files.values():
+            file.abandon()
+        raise
+    finally:
+        os.close(fd)
+    for file in files.values():
+        disk.replace(file.temporary, file.path)
+    disk.fsync_directory(tail.parent)
+    return [file.path for file in files.values()]
+
+
+def _heads_until(stop: Event, fd: int, length: int) -> Iterator[Head]:
+    for head in heads(fd, length):
+        if stop.is_set():
+            raise Stopped
+        yield head
+
+
+def last_commit(path: Path) -> int:
+    """The last commit whose rows a Parquet file of ours holds; 0 if it does not say, or is not whole."""
+    try:
+        said = (pq.read_metadata(path).metadata or {}).get(_COMMITS, b"0 0")
+    except (OSError, pa.ArrowException):
+        return 0
+    return int(said.split()[1])

@@ -1,0 +1,9 @@
+"""Questions to a crawl, while it runs or afterwards, in SQL.
+
+A *snapshot* is what one published commit lists: Parquet files, and tails up to their committed lengths. A *query* is a
+DuckDB in memory with one view per table over a snapshot. It answers a single SELECT, within limits of memory and time,
+and can reach no file but the snapshot's: SQL often comes from other people, and so does what the pages say.
+
+Nothing here is shared with the crawl and nothing is written. A tail that was unlinked between the reading of the commit
+and the opening of the file is `SnapshotGone`: read the commit again and take a new snapshot.
+"""

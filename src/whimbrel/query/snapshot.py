@@ -1,0 +1,99 @@
+"""The committed rows of a crawl at one commit.
+
+Parquet files never change. Tails grow, so they are read by `pread` up to the committed length and no further. All of
+them are opened before the first is read: from then on it does not matter if the crawl unlinks one.
+"""
+
+import os
+import re
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from whimbrel.facts.api import TABLES, FactsDamaged
+from whimbrel.facts.batch import read_payload_tables
+from whimbrel.facts.frame import FrameBroken, heads, read_payload
+from whimbrel.facts.schema import schema
+
+_TAIL: Final = re.compile(r"facts/tail-(\d+)")
+_PARQUET: Final = re.compile(r"facts/([a-z_]+)-(\d+)\.parquet")
+
+
+class SnapshotGone(Exception):
+    """A listed file is not there any more: the crawl has gone on. Read what is committed now, and try again."""
+
+
+class Snapshot:
+    """Give it what `COMMITTED` lists; files that are not facts are passed over. Reads when first asked."""
+
+    def __init__(self, directory: Path, files: dict[str, int], parquet: list[str]) -> None:
+        self._directory = directory
+        tails = [(int(match[1]), name) for name in files if (match := _TAIL.fullmatch(name))]
+        self._tails = {name: files[name] for _, name in sorted(tails)}
+        self._parquet = parquet
+
+    def hold(self) -> None:
+        """Read the tails and find the Parquet files now. Raises SnapshotGone; later calls cannot."""
+        _ = self.tails, self.parquet
+
+    @cached_property
+    def tails(self) -> dict[str, pa.Table]:
+        """For each table the rows that are not in Parquet yet, in order of the commits."""
+        parts: dict[str, list[pa.Table]] = {table: [schema(table).empty_table()] for table in TABLES}
+        with ExitStack() as stack:
+            opened = [(name, self._open(name, stack), length) for name, length in self._tails.items()]
+            for name, fd, length in opened:
+                try:
+                    for head in heads(fd, length):
+                        for table, rows in read_payload_tables(read_payload(fd, head)).items():
+                            parts[table].append(rows.cast(schema(table)))
+                except FrameBroken as error:
+                    raise FactsDamaged(f"{name} is damaged {error}") from error
+        return {table: pa.concat_tables(of_table) for table, of_table in parts.items()}
+
+    @cached_property
+    def parquet(self) -> dict[str, list[Path]]:
+        """For each table its Parquet files, in order of the commits."""
+        found: dict[str, list[tuple[int, Path]]] = {table: [] for table in TABLES}
+        for name in self._parquet:
+            match = _PARQUET.fullmatch(name)
+            if match is None or match[1] not in found:
+                continue
+            path = self._directory / name
+            if not path.exists():
+                raise SnapshotGone(f"{name} is gone")
+            found[match[1]].append((int(match[2]), path.absolute()))
+        return {table: [path for _, path in sorted(files)] for table, files in found.items()}
+
+    def tables(self) -> dict[str, "pa.Table | ds.Dataset"]:
+        """All rows of each table; of `hosts` the latest of each host. Datasets read their files when they are asked."""
+        found = {table: self._whole(table) for table in TABLES}
+        hosts = found["hosts"]
+        found["hosts"] = latest_hosts(hosts if isinstance(hosts, pa.Table) else hosts.to_table(use_threads=False))
+        return found
+
+    def _whole(self, table: str) -> "pa.Table | ds.Dataset":
+        tail, files = self.tails[table], [str(path) for path in self.parquet[table]]
+        if not files:
+            return tail
+        return ds.dataset([ds.dataset(files, schema=schema(table), format="parquet"), ds.dataset(tail)])
+
+    def _open(self, name: str, stack: ExitStack) -> int:
+        try:
+            fd = os.open(self._directory / name, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError as error:
+            raise SnapshotGone(f"{name} is gone") from error
+        stack.callback(os.close, fd)
+        return fd
+
+
+def latest_hosts(hosts: pa.Table) -> pa.Table:
+    """The last row of each host, in the order of those rows."""
+    numbered = hosts.select(["host"]).append_column("at", pa.array(range(hosts.num_rows), pa.int64()))
+    last = numbered.group_by("host").aggregate([("at", "max")])["at_max"]
+    return hosts.take(last.take(pc.sort_indices(last)))

@@ -1,0 +1,202 @@
+"""SQL over a snapshot: one SELECT at a time, in a database that can do nothing else.
+
+Three fences, each of which would do for most of what they keep out. The statement is parsed by DuckDB itself and must
+be one SELECT. The database has no access to files but the snapshot's Parquet files, loads no extensions, and does not
+look for tables among Python's variables. Its settings are locked before the first question.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from tempfile import TemporaryDirectory
+from threading import Event, Thread
+from typing import Final, Self
+
+import duckdb
+import pyarrow as pa
+
+from whimbrel.facts.api import TABLES
+from whimbrel.flow import Config
+from whimbrel.query.snapshot import Snapshot, latest_hosts
+
+_BATCH_ROWS: Final = 10_000
+_AGAIN_S: Final = 0.05
+_PATTERN: Final = re.compile(r"[*?\[\]{}]")
+"""What DuckDB takes for a pattern in a file's name. It cannot be escaped there."""
+
+
+class QueryConfig(Config, frozen=True):
+    memory_bytes: int = 1_000_000_000
+    spill_bytes: int = 10_000_000_000
+    """Sorts and joins that need more memory go to a temporary directory, up to this."""
+    threads: int = 1
+    time_limit_s: float = 300.0
+    """From the question to the last row of the answer."""
+
+
+class QueryRefused(Exception):
+    """Not a single SELECT."""
+
+
+class QueryFailed(Exception):
+    """A mistake in the statement, or a limit: what DuckDB says about it."""
+
+
+class Answer:
+    """Columns and rows; the rows can be taken once, batch by batch, so that an answer may be larger than memory."""
+
+    def __init__(self, reader: "pa.RecordBatchReader", deadline: "_Deadline") -> None:
+        self.schema: pa.Schema = reader.schema
+        self._reader, self._deadline = reader, deadline
+
+    def __iter__(self) -> "Iterator[pa.RecordBatch]":
+        with self._deadline.errors():
+            for batch in self._reader:
+                self._deadline.check()
+                yield batch
+
+
+class Query:
+    """Use as a context. One question at a time."""
+
+    def __init__(self, snapshot: Snapshot, config: QueryConfig) -> None:
+        self._snapshot, self._config = snapshot, config
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            spill = stack.enter_context(TemporaryDirectory(prefix="whimbrel-query-"))
+            self._connection = stack.enter_context(_connect(self._config, spill))
+            for table in TABLES:
+                self._make_view(table)
+            self._lock()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @contextmanager
+    def run(self, sql: str) -> Iterator[Answer]:
+        """Ask. Raises QueryRefused or QueryFailed, the latter also while the rows are taken."""
+        try:
+            statements = self._connection.extract_statements(sql)
+        except duckdb.Error as error:
+            raise QueryFailed(str(error)) from error
+        if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+            found = ", ".join(statement.type.name for statement in statements) or "nothing"
+            raise QueryRefused(f"one SELECT is answered; this is {found}")
+        with _Deadline(self._connection, self._config.time_limit_s) as deadline:
+            with deadline.errors():
+                reader = self._connection.sql(statements[0]).to_arrow_reader(_BATCH_ROWS)
+            try:
+                yield Answer(reader, deadline)
+            finally:
+                reader.close()
+
+    def _make_view(self, table: str) -> None:
+        files = [str(path) for path in self._snapshot.parquet[table]]
+        tail = self._snapshot.tails[table]
+        if any(_PATTERN.search(file) for file in files):
+            self._connection.register(table, self._snapshot.tables()[table])
+            return
+        self._connection.register(f"tail_{table}", latest_hosts(tail) if table == "hosts" else tail)
+        view = _latest_view if table == "hosts" else _view
+        self._connection.execute(f"CREATE VIEW {table} AS {view(table, files)}")
+
+    def _lock(self) -> None:
+        """The order matters: without external access no path can be allowed, and locked is locked."""
+        paths = [str(path) for files in self._snapshot.parquet.values() for path in files]
+        self._connection.execute("SET TimeZone = 'UTC'")
+        self._connection.execute(f"SET allowed_paths = {_literals(paths)}")
+        self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET lock_configuration = true")
+
+
+class _Deadline:
+    """Interrupts the database when the time is over, and again until the question is given up.
+
+    An interrupt is lost when nothing runs at that moment.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, limit_s: float) -> None:
+        self._connection, self._limit_s = connection, limit_s
+        self._ended, self._over = Event(), Event()
+        self._thread = Thread(target=self._watch, name="query-deadline", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def check(self) -> None:
+        if self._over.is_set():
+            raise QueryFailed(f"not answered within {self._limit_s:g} s")
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """DuckDB's own errors come as OSError where they pass through Arrow."""
+        try:
+            yield
+        except (duckdb.Error, OSError) as error:
+            self.check()
+            raise QueryFailed(str(error)) from error
+
+    def _watch(self) -> None:
+        if self._ended.wait(self._limit_s):
+            return
+        self._over.set()
+        while not self._ended.wait(_AGAIN_S):
+            self._connection.interrupt()
+
+
+def _connect(config: QueryConfig, spill: str) -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(
+        ":memory:",
+        config={
+            "threads": config.threads,
+            "memory_limit": f"{config.memory_bytes}B",
+            "temp_directory": spill,
+            "max_temp_directory_size": f"{config.spill_bytes}B",
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "python_enable_replacements": False,
+        },
+    )
+
+
+# S608 below: tables and columns are our own names, and file names are quoted.
+
+
+def _view(table: str, files: list[str]) -> str:
+    columns = _columns(table)
+    tail = f"SELECT {columns} FROM tail_{table}"  # noqa: S608
+    # Without hive_partitioning=false a directory named `a=b` would become a column.
+    parquet = f"SELECT {columns} FROM read_parquet({_literals(files)}, hive_partitioning = false)"  # noqa: S608
+    return f"{parquet} UNION ALL {tail}" if files else tail
+
+
+def _latest_view(table: str, files: list[str]) -> str:
+    """The last row of each host: the tail has one per host, and is later than all Parquet."""
+    if not files:
+        return _view(table, files)
+    columns = _columns(table)
+    options = "hive_partitioning = false, filename = true, file_row_number = true"
+    return f"""
+        SELECT {columns} FROM (
+            SELECT {columns}, file_row_number AS _row,
+                   CAST(regexp_extract(filename, '-(\\d+)\\.parquet$', 1) AS BIGINT) AS _file
+            FROM read_parquet({_literals(files)}, {options})
+            UNION ALL SELECT {columns}, 0, 9223372036854775807 FROM tail_{table}
+        ) QUALIFY row_number() OVER (PARTITION BY host ORDER BY _file DESC, _row DESC) = 1"""  # noqa: S608
+
+
+def _columns(table: str) -> str:
+    return ", ".join(f'"{name}"' for name, _ in TABLES[table])
+
+
+def _literals(values: list[str]) -> str:
+    return "[" + ", ".join("'" + value.replace("'", "''") + "'" for value in values) + "]"

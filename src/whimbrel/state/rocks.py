@@ -1,0 +1,229 @@
+"""The state in RocksDB."""
+
+import errno
+import os
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from whimbrel.flow import Config, Provider
+from whimbrel.state.api import SPACES
+from whimbrel.state.group import Group, merged
+
+FORMAT: Final = b"1"
+"""Version of the keys and values; an upgrade rewrites what differs and then this."""
+_FORMAT_KEY: Final = b"format"
+_REOPEN_BYTES: Final = 1_000_000
+"""Besides its logs, which it writes out as files when it is opened: a manifest, options and the like."""
+
+
+class StateError(Exception):
+    """The state cannot be used; the message says why and what to do."""
+
+
+class RocksConfig(Config, frozen=True):
+    directory: str = ""
+    """The crawl's directory; the database is its `state` folder."""
+    cache_bytes: int = 96_000_000
+    """Blocks of the database kept in memory, indexes and filters included."""
+    write_buffer_bytes: int = 16_000_000
+    """Of each space, before it is written out as a file."""
+    unwritten_bytes: int = 48_000_000
+    """Of all spaces together."""
+
+
+class RocksState(Provider):
+    """`open`, `get`, `put`, `delete`, `scan`, `seal`, `forget` and `reopen` belong to the event loop's thread, `write`
+    and `stored` to the committer's. Both may run at once: a sealed group is never changed, and RocksDB reads and writes
+    side by side. Only `reopen` may not: it is called while the committer rests."""
+
+    Config = RocksConfig
+
+    async def open(self) -> None:
+        from rocksdict import Cache, WriteOptions
+
+        self._path = Path(self.config.directory) / "state"
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._cache = Cache(self.config.cache_bytes)
+        self._synced = WriteOptions()
+        self._synced.sync = True
+        self._sealed: deque[Group] = deque()
+        self._open = Group(1)
+        self.failed = False
+        """A write failed: RocksDB takes no other until it is opened anew."""
+        self._attach()
+        self._check_format()
+
+    def _attach(self, *, read_only: bool = False) -> None:
+        from rocksdict import AccessType, Rdict
+
+        options = {space: self._options(point=part is None) for space, part in SPACES.items()}
+        access = AccessType.read_only(False) if read_only else AccessType.read_write()  # noqa: FBT003
+        try:
+            self._database = Rdict(
+                str(self._path), self._options(point=True), column_families=options, access_type=access
+            )
+        except Exception as error:
+            raise _cannot_open(self._path, error) from error
+        self._families = {space: self._database.get_column_family(space) for space in SPACES}
+        self._handles = {space: self._database.get_column_family_handle(space) for space in SPACES}
+
+    def _detach(self) -> None:
+        """RocksDB tidies up when it is closed, and says so when it cannot. Every group is durable without that."""
+        self._families.clear()
+        self._handles.clear()
+        with suppress(Exception):
+            self._database.close()
+
+    def _check_format(self) -> None:
+        found = self.get("meta", _FORMAT_KEY)
+        if found is None:
+            self.put("meta", _FORMAT_KEY, FORMAT)
+        elif found != FORMAT:
+            self._detach()
+            raise StateError(
+                f"{self._path} has format {found.decode(errors='replace')}; this version of Whimbrel reads "
+                f"{FORMAT.decode()}. Nothing was changed; go on with the version that wrote it, or a later one"
+            )
+
+    def _options(self, *, point: bool) -> Any:
+        from rocksdict import BlockBasedOptions, DBCompressionType, Options
+
+        table = BlockBasedOptions()
+        table.set_block_cache(self._cache)
+        table.set_cache_index_and_filter_blocks(True)
+        table.set_pin_l0_filter_and_index_blocks_in_cache(True)
+        if point:
+            table.set_bloom_filter(10, False)  # noqa: FBT003
+        options = Options(raw_mode=True)
+        options.create_if_missing(True)  # noqa: FBT003
+        options.create_missing_column_families(True)  # noqa: FBT003
+        options.set_block_based_table_factory(table)
+        options.set_write_buffer_size(self.config.write_buffer_bytes)
+        options.set_compression_type(DBCompressionType.none() if point else DBCompressionType.lz4())
+        options.set_max_background_jobs(2)
+        options.set_keep_log_file_num(2)
+        options.set_db_write_buffer_size(self.config.unwritten_bytes)
+        options.set_max_total_wal_size(4 * self.config.unwritten_bytes)
+        options.set_max_open_files(256)
+        return options
+
+    async def close(self) -> None:
+        self._detach()
+
+    def reopen(self) -> None:
+        """After a write that failed. What it left is now there as a whole or not at all, as `stored` tells.
+
+        StateError when there is no room for that yet; the state can be read all the same.
+        """
+        logs_bytes = sum(path.stat().st_size for path in self._path.glob("*.log"))
+        room = os.statvfs(self._path)
+        if room.f_bavail * room.f_frsize < 2 * logs_bytes + _REOPEN_BYTES:
+            raise StateError(f"{self._path} needs {(2 * logs_bytes + _REOPEN_BYTES) / 1e6:,.0f} MB to be opened again")
+        self._detach()
+        try:
+            self._attach()
+        except StateError:
+            self._attach(read_only=True)
+            raise
+        self.failed = False
+
+    def get(self, space: str, key: bytes) -> bytes | None:
+        part = self._open.part(space, key)
+        if key in part:
+            return part[key]
+        for group in reversed(self._sealed):
+            part = group.part(space, key)
+            if key in part:
+                return part[key]
+        found: bytes | None = self._families[space].get(key)
+        return found
+
+    def put(self, space: str, key: bytes, value: bytes) -> None:
+        self._open.set(space, key, value)
+
+    def delete(self, space: str, key: bytes) -> None:
+        self._open.set(space, key, None)
+
+    def scan(self, space: str, start: bytes, end: bytes, most: int) -> list[tuple[bytes, bytes]]:
+        layers = [group.part(space, start) for group in self._sealed]
+        layers.append(self._open.part(space, start))
+        return merged(layers, self._stored(space, start, end), start, end, most)
+
+    def _stored(self, space: str, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        found = self._families[space].iter()
+        found.seek(start)
+        while found.valid():
+            key = found.key()
+            if key >= end:
+                return
+            yield key, found.value()
+            found.next()
+
+    @property
+    def changed(self) -> int:
+        """How many keys the open group changes."""
+        return len(self._open)
+
+    def seal(self, number: int) -> Group:
+        """End the open group and begin the next. The sealed one stays visible until it is forgotten."""
+        group = self._open
+        group.number = number
+        self._sealed.append(group)
+        self._open = Group(number + 1)
+        return group
+
+    def write(self, group: Group) -> None:
+        """Make a sealed group durable, all of it or nothing.
+
+        After an OSError the state has `failed`: the group may be there or not. It may be written again once the state
+        is reopened.
+        """
+        from rocksdict import WriteBatch
+
+        batch = WriteBatch(raw_mode=True)
+        handles = self._handles
+        for space, key, value in group.changes():
+            if value is None:
+                batch.delete(key, handles[space])
+            else:
+                batch.put(key, value, handles[space])
+        try:
+            self._database.write(batch, self._synced)
+        except Exception as error:
+            self.failed = True
+            code = errno.ENOSPC if "No space left" in str(error) else errno.EIO
+            raise OSError(code, f"the state cannot be written: {error}") from error
+
+    def stored(self, space: str, key: bytes) -> bytes | None:
+        """What is durable, whatever the groups in memory say. OSError when a failed write leaves that open."""
+        if self.failed:
+            raise OSError(errno.EIO, "the state must be opened again after a write that failed")
+        found: bytes | None = self._families[space].get(key)
+        return found
+
+    def forget(self, group: Group) -> None:
+        """The write of the oldest sealed group has returned: its changes are read from the disk from now on."""
+        if self._sealed[0] is not group:
+            raise AssertionError("groups are written in order")
+        self._sealed.popleft()
+
+    def keys(self, space: str) -> Iterator[bytes]:
+        """All keys of a space, for those who build a filter from them. Keys that were deleted may be among them."""
+        for group in (*self._sealed, self._open):
+            yield from group.keys(space)
+        found = self._families[space].iter()
+        found.seek_to_first()
+        while found.valid():
+            yield found.key()
+            found.next()
+
+
+def _cannot_open(path: Path, error: Exception) -> StateError:
+    if "lock" in str(error).lower():
+        return StateError(f"{path.parent} is being crawled by another process; wait for it, or stop it first")
+    if "column families not opened" in str(error).lower():
+        return StateError(f"{path} was written by a later version of Whimbrel ({error}); nothing was changed")
+    return StateError(f"{path} cannot be opened: {error}")

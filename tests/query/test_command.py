@@ -1,0 +1,70 @@
+"""`whimbrel query`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tests.facts import sample
+from tests.facts.crawl import commit_nothing, open_facts
+from tests.query.test_snapshot import publish_in
+from whimbrel.cli.query import query as command
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Path:
+    facts = open_facts(tmp_path)
+    facts.append(1, {"pages": [sample.page(1), sample.page(2)]})
+    publish_in(tmp_path, commit_nothing(facts, 1))
+    facts.close()
+    return tmp_path
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    app = typer.Typer()
+    app.command()(command)
+    done = CliRunner().invoke(app, list(arguments))
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_the_command_answers(crawl: Path) -> None:
+    code, out, _ = run(str(crawl), "SELECT id, url FROM pages ORDER BY id", "--format", "csv")
+    assert (code, out.splitlines()) == (0, ["id,url", "1,https://a.example/1", "2,https://a.example/2"])
+    assert "https://a.example/2" in run(str(crawl), "SELECT url FROM pages")[1]
+    assert json.loads(run(str(crawl), "SELECT count(*) AS n FROM pages", "--format", "json")[1]) == [{"n": 2}]
+
+
+@pytest.mark.parametrize(
+    ("sql", "code", "said"),
+    [
+        ("DROP VIEW pages", 2, "one SELECT is answered"),
+        ("SELECT nonsense", 1, "nonsense"),
+        ("SELECT count(*) FROM range(1000000000000)", 1, "not answered within 0.2 s"),
+    ],
+)
+def test_the_command_says_why_there_is_no_answer(crawl: Path, sql: str, code: int, said: str) -> None:
+    ended, _, errors = run(str(crawl), sql, "--max-time", "0.2s")
+    assert ended == code
+    assert said in errors
+
+
+def test_the_command_wants_one_crawl(crawl: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    empty = tmp_path_factory.mktemp("empty")
+    code, _, errors = run(str(empty), "SELECT 1")
+    assert code == 2
+    assert "holds no crawl" in errors
+    code, _, errors = run(str(crawl), str(crawl), "SELECT 1")
+    assert code == 2
+    assert "one crawl at a time" in errors
+
+
+def test_the_facts_are_opened_without_loading_pyarrow() -> None:
+    program = """
+import sys, whimbrel.facts.store, whimbrel.query.form, whimbrel.facts.links
+sys.exit("pyarrow" in sys.modules or "duckdb" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
