@@ -1,35 +1,18 @@
-"""Every answer is settled into one outcome; links come before it."""
+"""Every answer is settled into one outcome, and tried again where that may help."""
+
+from email.utils import formatdate
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from whimbrel.fetch.api import Fetched, Response
-from whimbrel.frontier.api import Discovered, Visit
+from tests.parse.answers import FETCHED_AT_S, fetched, page_of, parser, response, settle, targets
+from whimbrel.fetch.api import Response
 from whimbrel.outcome import Outcome
-from whimbrel.parse.api import Visited
-from whimbrel.parse.html import read_html
-from whimbrel.parse.parser import Parser
-from whimbrel.url import Url, parse
-
-
-def url(text: str) -> Url:
-    found = parse(text)
-    assert found is not None
-    return found
-
-
-PAGE = url("http://a.test/dir/page")
-
-
-def process(response: Response | None, trouble: str = "", redirects: int = 0) -> tuple[list[Discovered], Visited]:
-    fetched = Fetched(Visit(PAGE, 3, "", redirects), response, trouble, 0.0, 0.0)
-    *links, visited = Parser().process(fetched)
-    assert isinstance(visited, Visited)
-    return [link for link in links if isinstance(link, Discovered)], visited
-
-
-def response(status: int, body: bytes = b"", *, truncated: bool = False, **headers: str) -> Response:
-    named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
-    return Response(status, named, body, "127.0.0.1", truncated)
+from whimbrel.parse.api import Module, Page
+from whimbrel.parse.html_links import Reading
+from whimbrel.parse.parser import Parser, ParserConfig
+from whimbrel.url import Url
 
 
 @pytest.mark.parametrize(
@@ -37,46 +20,158 @@ def response(status: int, body: bytes = b"", *, truncated: bool = False, **heade
     [
         (response(200), Outcome.STORED, "new"),
         (response(204), Outcome.STORED, "new"),
-        (response(200, b"x", truncated=True), Outcome.STORED, "truncated-length"),
+        (response(200, b"x", truncated="length"), Outcome.STORED, "truncated-length"),
+        (response(200, b"x", content_encoding="gzip"), Outcome.STORED, "undecodable"),
+        (response(200, b"x", truncated="length", content_encoding="gzip"), Outcome.STORED, "truncated-length"),
+        (response(304), Outcome.UNCHANGED, "http-304"),
         (response(404), Outcome.GONE, "http-404"),
         (response(410), Outcome.GONE, "http-410"),
         (response(403), Outcome.FAILED, "http-403"),
         (response(500), Outcome.FAILED, "http-500"),
+        (response(300, location="/there"), Outcome.FAILED, "http-300"),
+        (response(305, location="/there"), Outcome.FAILED, "http-305"),
         (response(302), Outcome.FAILED, "bad-redirect"),
+        (response(302, location=" "), Outcome.FAILED, "bad-redirect"),
         (response(301, location="/there"), Outcome.REDIRECTED, "http-301"),
         (response(302, location="file:///etc/passwd"), Outcome.REDIRECTED, "http-302"),
         (None, Outcome.FAILED, "reset"),
     ],
 )
 def test_every_answer_has_one_outcome_and_a_reason(answer: Response | None, outcome: Outcome, reason: str) -> None:
-    _, visited = process(answer, "" if answer else "reset")
-    assert (visited.outcome, visited.reason) == (outcome, reason)
+    found = settle(fetched(answer, trouble="" if answer else "reset", attempt=3))
+    assert (found.outcome, found.reason) == (outcome, reason)
 
 
-def test_a_redirect_leads_on_at_the_same_depth() -> None:
-    (link,), _ = process(response(301, location="../there#part"), redirects=2)
-    assert (link.url.text, link.depth, link.redirects) == ("http://a.test/there", 3, 3)
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
+def test_a_server_in_trouble_is_asked_three_times(status: int) -> None:
+    outcomes = [settle(fetched(response(status), attempt=attempt)).outcome for attempt in (1, 2, 3)]
+    assert outcomes == [Outcome.RETRY, Outcome.RETRY, Outcome.FAILED]
 
 
-def test_the_eleventh_redirect_in_a_row_is_not_followed() -> None:
-    links, visited = process(response(302, location="/on"), redirects=10)
-    assert (links, visited.reason) == ([], "redirect-limit")
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451, 501, 505])
+def test_an_answer_that_will_not_change_is_final(status: int) -> None:
+    assert settle(fetched(response(status))).outcome in (Outcome.FAILED, Outcome.GONE)
 
 
-def test_links_are_resolved_each_target_once_and_only_of_html() -> None:
-    body = (
-        b'<title> A  title </title><base href="/base/"><a href="x">1</a><a href="x#frag">2</a>'
-        b'<area href="/y"><iframe src="z"></iframe><a href="mailto:a@b">m</a><img src="i.png">'
-    )
-    links, visited = process(response(200, body, content_type="text/html; charset=utf-8"))
-    assert [link.url.text for link in links] == ["http://a.test/base/x", "http://a.test/y", "http://a.test/base/z"]
-    assert {link.depth for link in links} == {4}
-    assert (visited.title, visited.links) == ("A title", 3)
-    assert process(response(200, body, content_type="image/png"))[0] == []
+@pytest.mark.parametrize("trouble", ["refused", "unreachable", "timeout", "too-slow", "reset", "closed", "cut", "tls"])
+def test_a_connection_in_trouble_is_tried_three_times(trouble: str) -> None:
+    found = [settle(fetched(None, trouble=trouble, attempt=attempt)) for attempt in (1, 2, 3)]
+    assert [visit.outcome for visit in found] == [Outcome.RETRY, Outcome.RETRY, Outcome.FAILED]
+    assert {visit.reason for visit in found} == {trouble}
+
+
+@pytest.mark.parametrize("trouble", ["private-address", "not-allowed", "header-too-large"])
+def test_what_we_refuse_ourselves_is_final(trouble: str) -> None:
+    assert settle(fetched(None, trouble=trouble)).outcome is Outcome.FAILED
+
+
+def test_a_visit_that_the_frontier_refused_is_final_and_denied_where_robots_say_so() -> None:
+    for refusal, outcome in (("robots", "denied"), ("robots-unreachable", "denied"), ("dns", "failed")):
+        found = settle(fetched(None, trouble=refusal, refusal=refusal))
+        assert (found.outcome, found.reason) == (outcome, refusal)
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"\0\0\0", b"<", b"<a href", b"\xff\xfe<\0a\0", b"<div>" * 50_000, b"<a href=/x>" * 5_000]
+    ("headers", "wait_s"),
+    [
+        ({}, 0.0),
+        ({"retry_after": "120"}, 120.0),
+        ({"retry_after": "9" * 5000}, 86_400.0),
+        ({"retry_after": "soon"}, 0.0),
+        ({"retry_after": "-5"}, 0.0),
+        ({"retry_after": formatdate(FETCHED_AT_S + 61, usegmt=True)}, 60.0),
+        ({"retry_after": formatdate(FETCHED_AT_S - 61, usegmt=True)}, 0.0),
+        ({"retry_after": formatdate(500, usegmt=True), "date": formatdate(470, usegmt=True)}, 30.0),
+        ({"retry_after": formatdate(2**33, usegmt=True)}, 86_400.0),
+    ],
 )
-def test_no_body_breaks_the_parser(body: bytes) -> None:
-    assert read_html(body, PAGE).links in ([], [url("http://a.test/x")])
+def test_what_the_server_asks_us_to_wait_is_understood(headers: dict[str, str], wait_s: float) -> None:
+    assert settle(fetched(response(503, b"", "", **headers))).retry_after_s == wait_s
+
+
+def test_a_redirect_names_its_target() -> None:
+    assert settle(fetched(response(301, location="../there#part"))).redirect_to == "http://a.test/there"
+    assert settle(fetched(response(302, location="file:///etc/passwd"))).redirect_to == ""
+    wide = "/é".encode().decode("latin-1")
+    assert settle(fetched(response(302, location=wide))).redirect_to == "http://a.test/%C3%A9"
+
+
+def test_the_eleventh_redirect_in_a_row_is_not_followed() -> None:
+    found = settle(fetched(response(302, location="/on"), redirects=10))
+    assert (found.outcome, found.reason, found.redirect_to) == (Outcome.FAILED, "redirect-limit", "")
+
+
+def test_a_payload_that_another_url_has_brought_is_a_duplicate_if_it_is_long_enough() -> None:
+    body = b"<a href=x>" + b"words " * 50
+    found = settle(fetched(response(200, body, content_type="text/html")), "http://b.test/")
+    assert (found.outcome, found.reason) == (Outcome.DUPLICATE, "same-payload")
+    assert (found.duplicate_of, found.duplicate_at_s, found.claims) == ("http://b.test/", 5.0, True)
+    assert found.page is not None
+    assert targets(found.page) == ["http://a.test/dir/x"]
+    short = settle(fetched(response(200, body[:255], content_type="text/html")), "http://b.test/")
+    assert (short.outcome, short.duplicate_of, short.claims) == (Outcome.STORED, "", False)
+    own = settle(fetched(response(200, body)), "http://a.test/dir/page")
+    assert (own.outcome, own.claims) == (Outcome.STORED, True)
+
+
+def test_directives_of_the_header_are_those_of_the_page() -> None:
+    page = page_of(b"<meta name=robots content=noarchive>", x_robots_tag="noindex, googlebot: nofollow")
+    assert page.robots == ("noarchive", "noindex")
+    assert page_of(b"%PDF-", content_type="application/pdf", x_robots_tag="none").robots == ("nofollow", "noindex")
+
+
+@pytest.mark.parametrize(
+    ("body", "mime"),
+    [
+        (b"<!DOCTYPE html><p>", "text/html"),
+        (b"  <!-- x --> <HTML>", "text/html"),
+        (b"<?xml version='1.0'?><html>", "text/html"),
+        (b"<?xml version='1.0'?><urlset>", "application/xml"),
+        (b"words", "text/plain"),
+        (b"\x00\x01", "application/octet-stream"),
+        (b"\x89PNG\r\n", "application/octet-stream"),
+        (b"", ""),
+    ],
+)
+def test_a_document_without_a_type_is_what_it_looks_like(body: bytes, mime: str) -> None:
+    assert page_of(body, content_type="").mime == mime
+    assert page_of(body, content_type=";;=html/;text").mime == mime
+
+
+def test_what_says_it_is_something_else_is_not_read_for_links() -> None:
+    assert page_of(b"<a href=x>", content_type="image/png").links == ()
+
+
+class Csv:
+    """A user's module."""
+
+    def read(self, body: bytes, url: Url, mime: str, charset: str) -> Page:
+        return Page(mime, title=body.decode())
+
+
+class CsvParser(Parser):
+    def modules(self, reading: Reading) -> dict[str, Module]:
+        return {**super().modules(reading), "text/csv": Csv()}
+
+
+def test_a_users_parser_reads_more_types() -> None:
+    assert parser().modules(Reading()).keys() < parser(kind=CsvParser).modules(Reading()).keys()
+    assert page_of(b"a,b", kind=CsvParser, content_type="text/csv; header=present").title == "a,b"
+    assert targets(page_of(b"<a href=x>", kind=CsvParser)) == ["http://a.test/dir/x"]
+
+
+def test_budgets_are_configured() -> None:
+    config = ParserConfig(max_links=1, max_text_chars=2, max_tries=1)
+    page = page_of(b"<a href=1>words</a><a href=2>", config)
+    assert (len(page.links), page.text, page.trouble) == (1, "wo", "too-many-links")
+    assert settle(fetched(response(500)), config=config).outcome is Outcome.FAILED
+
+
+@given(
+    st.binary(max_size=1000), st.text(max_size=40), st.text(max_size=20), st.integers(100, 999), st.text(max_size=30)
+)
+def test_no_answer_raises(body: bytes, mime: str, coding: str, status: int, value: str) -> None:
+    answer = response(
+        status, body, content_type=mime, content_encoding=coding, location=value, retry_after=value, x_robots_tag=value
+    )
+    assert settle(fetched(answer)).reason

@@ -1,44 +1,96 @@
 """The contracts and messages of fetching."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
 
-from whimbrel.frontier.api import Visit
 from whimbrel.url import Url
+from whimbrel.visit import Visit
+
+
+class Document(Protocol):
+    """The body of an answer as it was received, content codings and all. It can be read again and again.
+
+    Small ones are in memory, large ones in an unnamed spill file that goes with the last reference or with a crash.
+    """
+
+    @property
+    def size(self) -> int:
+        """Bytes received."""
+
+    def read(self) -> bytes:
+        """All of it."""
+
+    def close(self) -> None:
+        """Give the memory or the file back; it cannot be read any more. May be called twice."""
 
 
 class Response(msgspec.Struct, frozen=True, gc=False):
-    """What the server sent. Header names are in lower case, in the order received, repeated ones included."""
+    """What the server sent."""
 
     status: int
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
-    address: str
-    """The IP address that was really connected to."""
-    truncated: bool = False
-    """The body went on beyond the limit."""
+    head: bytes
+    """Status line and header lines as received, each with CR LF, without the empty line. Interim answers (1xx) and
+    trailers are left out; HTTP/2 is spelt as HTTP/1.1 spells it (`HTTP/2 200 OK`)."""
+    http_version: str
+    """`1.0`, `1.1` or `2`."""
+    headers: dict[str, str]
+    """Names in lower case. The values of a repeated header are joined by `, `, in the order received."""
+    document: Document
+    truncated: str = ""
+    """`length` when the body went on beyond the limit and was cut; else empty. A body that ended too early is
+    trouble."""
 
     def header(self, name: str) -> str | None:
-        """The last value of a header; None when there is none."""
-        return next((value for key, value in reversed(self.headers) if key == name), None)
+        return self.headers.get(name)
 
 
-class Fetched(msgspec.Struct, frozen=True, gc=False):
-    """A visit was made. Without a response, `trouble` is the reason of the failed outcome."""
+class Exchange(msgspec.Struct, frozen=True, gc=False):
+    """One request and what came of it. Without a response, `trouble` is the reason of the failed try."""
 
-    visit: Visit
     response: Response | None
     trouble: str
+    connected: bool
+    """Whether the address answered at all: false for `refused`, `unreachable`, `tls` and time-outs before a
+    connection."""
+    address: str
+    """The IP address that was asked for, or connected to."""
+    request_head: bytes
+    """The request as sent: request line and header lines with CR LF, without the empty line; empty if none was sent."""
     started_s: float
+    """Wall clock."""
     elapsed_s: float
 
 
+class Fetched(msgspec.Struct, frozen=True, gc=False):
+    """A visit was made."""
+
+    visit: Visit
+    exchange: Exchange
+
+
+class Resolution(msgspec.Struct, frozen=True, gc=False):
+    """The addresses of a host, in the order to be tried, and for how long they hold. Empty: it has none."""
+
+    addresses: tuple[str, ...]
+    ttl_s: float
+
+
 class Resolver(Protocol):
-    async def resolve(self, host: str) -> tuple[str, ...]:
-        """The addresses of a host, in the order to be tried; empty when it has none."""
+    async def resolve(self, host: str) -> Resolution:
+        """Ask for a host name, or read an address literal (with or without brackets). Never raises for a bad name."""
 
 
 class Transport(Protocol):
-    async def fetch(self, url: Url) -> Response | str:
-        """Ask for one URL once; the response, or in one word why there is none."""
+    """Makes one request per call and never another: no redirect is followed, nothing is repeated."""
+
+    def begin(self, url: Url, address: str, done: Callable[[Exchange], None], *, fresh: bool = False) -> None:
+        """Ask `address` for a URL. `done` is called exactly once, later, on the event loop; it must not raise.
+
+        An address outside the allowed networks is never connected to: trouble `private-address`. `fresh` asks for a
+        connection of its own: a second try must not fail for an old connection's sake.
+        """
+
+    async def fetch(self, url: Url, address: str) -> Exchange:
+        """The same, for who can wait."""

@@ -1,237 +1,132 @@
-"""The transport on libcurl's multi interface, driven by the event loop.
-
-All handles stay on the loop's thread. Each visit is pinned to the address that was resolved for it (CONNECT_TO), and
-the socket callback looks at the real peer before it connects. Redirects are not followed, the environment's proxies
-are not used. Connections are not reused: libcurl silently repeats a request when a reused one dies, and nothing may be
-asked for behind the frontier's back.
-"""
+"""The transport on libcurl."""
 
 import asyncio
-import ipaddress
-import socket
-from io import BytesIO
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
-import pycurl
-
-from whimbrel.fetch.api import Resolver, Response
-from whimbrel.flow import Config, Needs, Provider
+from whimbrel.clock import Clock
+from whimbrel.fetch.api import Exchange
+from whimbrel.fetch.handle import PRIVATE, Done, Handle
+from whimbrel.fetch.network import Networks
+from whimbrel.fetch.option import CurlConfig, check_files
+from whimbrel.fetch.patience import Patience
+from whimbrel.fetch.watch import Watch
+from whimbrel.flow import Needs, Provider
 from whimbrel.url import Url
 
-_LOOPBACK: Final = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
-_MAX_HEADER_BYTES: Final = 256 * 1024
-
-TROUBLES: Final = {
-    pycurl.E_COULDNT_CONNECT: "refused",
-    pycurl.E_COULDNT_RESOLVE_HOST: "dns",
-    pycurl.E_OPERATION_TIMEDOUT: "timeout",
-    pycurl.E_GOT_NOTHING: "closed",
-    pycurl.E_RECV_ERROR: "reset",
-    pycurl.E_SEND_ERROR: "reset",
-    pycurl.E_PARTIAL_FILE: "cut",
-    pycurl.E_FTP_WEIRD_SERVER_REPLY: "bad-http",
-    pycurl.E_UNSUPPORTED_PROTOCOL: "bad-http",
-    pycurl.E_SSL_CONNECT_ERROR: "tls",
-    pycurl.E_PEER_FAILED_VERIFICATION: "tls",
-    pycurl.E_ABORTED_BY_CALLBACK: "private-address",
-    100: "header-too-large",  # CURLE_TOO_LARGE, which pycurl has no name for
-}
-"""libcurl's errors as reasons; what is not here is `error-NUMBER`."""
-
-
-def trouble_of(code: int, message: str) -> str:
-    """One word for an error. libcurl has one number for a reset and for chunks that make no sense."""
-    if code == pycurl.E_RECV_ERROR and "reset" not in message.lower():
-        return "bad-http"
-    return TROUBLES.get(code, f"error-{code}")
-
-
-class CurlConfig(Config, frozen=True):
-    user_agent: str = "whimbrel"
-    allow_networks: tuple[str, ...] = ()
-    """Networks that may be connected to. For now only loopback ones: a host outside is fetched from only once its
-    robots.txt is honoured."""
-    ca: str = ""
-    """A file of trusted certificates instead of the system's."""
-    timeout_s: float = 30.0
-    connect_timeout_s: float = 10.0
-    max_bytes: int = 20_000_000
+__all__ = ["CurlConfig", "CurlTransport"]
 
 
 class CurlTransport(Provider):
-    Config = CurlConfig
-    resolver = Needs(Resolver)
+    """Meets `api.Transport`, on the thread of the event loop that opened it.
 
-    def __init__(self, config: CurlConfig) -> None:
+    Each visit is pinned to its address, and the socket's peer is judged once more before it is connected to.
+    Connections are kept for the next visit to the same site and address.
+    """
+
+    Config = CurlConfig
+    clock = Needs(Clock)
+
+    def __init__(self, config: CurlConfig | None = None) -> None:
         super().__init__(config)
-        self._networks = [ipaddress.ip_network(network) for network in config.allow_networks]
-        outside = [str(net) for net in self._networks if not any(_inside(net, loop) for loop in _LOOPBACK)]
-        if outside:
-            raise ValueError(f"{outside[0]} is not on loopback; other networks wait for robots.txt support")
+        self._networks = Networks(self.config.allow_networks)
+        self._patience = Patience(self.config)
+        self._busy: dict[Any, Handle] = {}
+        """Handles whose exchange is under way, by their pycurl object."""
+        self._free: list[Handle] = []
+        self._watch: Watch | None = None
+        self._sweeping: asyncio.TimerHandle | None = None
 
     async def open(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._multi = pycurl.CurlMulti()
-        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch_socket)
-        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
-        self._timer: asyncio.TimerHandle | None = None
-        self._waiting: dict[Any, asyncio.Future[tuple[int, str]]] = {}
-        self._watched: set[int] = set()
+        check_files(self.config)
+        # A first handle now: a configuration that libcurl refuses is an error here and not in the first visit.
+        self._free.append(Handle(self.config, self._networks, self.clock))
+        self._watch = Watch(self._loop, self.config.kept, self._ended)
 
     async def close(self) -> None:
-        for handle, waiter in self._waiting.items():
-            self._multi.remove_handle(handle)
-            waiter.cancel()
-        if self._timer is not None:
-            self._timer.cancel()
-        self._multi.close()
-        for number in self._watched:
-            self._loop.remove_reader(number)
-            self._loop.remove_writer(number)
-
-    async def fetch(self, url: Url) -> Response | str:
-        addresses = await self.resolver.resolve(url.host)
-        if not addresses:
-            return "dns"
-        trouble = ""
-        for address in addresses:
-            if not self._allowed(address):
-                return "private-address" if not ipaddress.ip_address(address).is_global else "not-allowed"
-            answer, connected = await self._fetch_from(url, address)
-            if isinstance(answer, Response) or connected:
-                return answer
-            trouble = answer
-        return trouble
-
-    def _allowed(self, address: str) -> bool:
-        found = ipaddress.ip_address(address)
-        return any(found in network for network in self._networks)
-
-    async def _fetch_from(self, url: Url, address: str) -> tuple[Response | str, bool]:
-        """The answer of one address, and whether it was connected to at all: another is tried only if not."""
-        answer = _Answer(self.config.max_bytes)
-        handle = self._handle(url, address, answer)
-        waiter = self._waiting[handle] = self._loop.create_future()
-        self._multi.add_handle(handle)
-        try:
-            code, message = await waiter
-            connected = handle.getinfo(pycurl.CONNECT_TIME) > 0
-        finally:
-            self._waiting.pop(handle, None)
-            self._multi.remove_handle(handle)
+        """Exchanges under way end with trouble `closed`."""
+        watch, self._watch = self._watch, None
+        if watch is None:
+            return
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        for handle in tuple(self._busy.values()):
+            watch.multi.remove_handle(handle.curl)
+            self._land(handle, handle.exchange(0, "", "closed"))
+        # Connections belong to the multi handle and must go first: they may still call into a handle.
+        watch.close()
+        for handle in self._free:
             handle.close()
-        if code == pycurl.E_OK or answer.truncated:
-            return answer.response(address), True
-        return "header-too-large" if answer.too_many_headers else trouble_of(code, message), connected
+        self._free.clear()
 
-    def _handle(self, url: Url, address: str, answer: "_Answer") -> Any:
-        handle = pycurl.Curl()
-        config: CurlConfig = self.config
-        pinned = f"[{address}]" if ":" in address else address
-        options = {
-            pycurl.URL: url.text,
-            pycurl.CONNECT_TO: [f"{url.host}:{url.port}:{pinned}:{url.port}"],
-            pycurl.FOLLOWLOCATION: 0,
-            pycurl.PROXY: "",
-            pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_1_1,
-            pycurl.FRESH_CONNECT: 1,
-            pycurl.FORBID_REUSE: 1,
-            pycurl.NOSIGNAL: 1,
-            pycurl.PATH_AS_IS: 1,
-            pycurl.USERAGENT: config.user_agent,
-            pycurl.HTTPHEADER: ["Accept: */*"],
-            pycurl.CONNECTTIMEOUT_MS: int(config.connect_timeout_s * 1000),
-            pycurl.TIMEOUT_MS: int(config.timeout_s * 1000),
-            pycurl.HEADERFUNCTION: answer.header,
-            pycurl.WRITEFUNCTION: answer.write,
-            pycurl.OPENSOCKETFUNCTION: self._open_socket,
-            pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
-        }
-        for option, value in options.items():
-            handle.setopt(option, value)
-        if config.ca:
-            handle.setopt(pycurl.CAINFO, config.ca)
+    @property
+    def under_way(self) -> int:
+        """Exchanges that have begun and not ended."""
+        return len(self._busy)
+
+    def begin(self, url: Url, address: str, done: Done, *, fresh: bool = False) -> None:
+        self._begin(url, address, done, fresh=fresh)
+
+    async def fetch(self, url: Url, address: str) -> Exchange:
+        """Whoever no longer waits ends the exchange."""
+        answer: asyncio.Future[Exchange] = self._loop.create_future()
+        done = partial(_answer, answer)
+        handle = self._begin(url, address, done)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            # It may have landed meanwhile, and its handle may be on another errand.
+            if handle is not None and handle.done is done and handle.curl in self._busy:
+                self._stop(handle, "closed")
+            raise
+
+    def _begin(self, url: Url, address: str, done: Done, *, fresh: bool = False) -> Handle | None:
+        if self._watch is None:
+            raise RuntimeError("the transport is not open")
+        if not self._networks.allows(address):
+            refused = Exchange(None, PRIVATE, False, address, b"", self.clock.wall_s(), 0.0)  # noqa: FBT003
+            self._loop.call_soon(done, refused)
+            return None
+        if len(self._busy) >= self.config.connections:
+            raise RuntimeError(f"more than {self.config.connections} exchanges at once; raise `connections`")
+        handle = self._free.pop() if self._free else Handle(self.config, self._networks, self.clock)
+        handle.aim(url, address, done, fresh=fresh)
+        self._busy[handle.curl] = handle
+        self._watch.multi.add_handle(handle.curl)
+        if self._sweeping is None:
+            self._sweeping = self._loop.call_later(self._patience.interval_s, self._sweep)
         return handle
 
-    def _open_socket(self, _purpose: int, address: Any) -> socket.socket | int:
-        """The last look before a connection: the address that libcurl really means to use."""
-        if not self._allowed(address.addr[0]):
-            return int(pycurl.SOCKET_BAD)
-        return socket.socket(address.family, address.socktype, address.protocol)
+    def _ended(self, curl: Any, code: int, message: str) -> None:
+        handle = self._busy.get(curl)
+        if handle is not None and self._watch is not None:
+            self._watch.multi.remove_handle(curl)
+            self._land(handle, handle.exchange(code, message))
 
-    def _watch_socket(self, event: int, number: int, _multi: Any, _data: Any) -> None:
-        self._loop.remove_reader(number)
-        self._loop.remove_writer(number)
-        self._watched.discard(number)
-        if event & pycurl.POLL_IN and event != pycurl.POLL_REMOVE:
-            self._loop.add_reader(number, self._act, number, pycurl.CSELECT_IN)
-            self._watched.add(number)
-        if event & pycurl.POLL_OUT and event != pycurl.POLL_REMOVE:
-            self._loop.add_writer(number, self._act, number, pycurl.CSELECT_OUT)
-            self._watched.add(number)
+    def _stop(self, handle: Handle, trouble: str) -> None:
+        """End an exchange from our side. libcurl closes the connection, as something may still come on it."""
+        if self._watch is not None:
+            self._watch.multi.remove_handle(handle.curl)
+            self._land(handle, handle.exchange(0, "", trouble))
 
-    def _set_timer(self, milliseconds: int) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if milliseconds >= 0:
-            self._timer = self._loop.call_later(milliseconds / 1000, self._act, pycurl.SOCKET_TIMEOUT, 0)
+    def _land(self, handle: Handle, exchange: Exchange) -> None:
+        del self._busy[handle.curl]
+        self._free.append(handle)
+        try:
+            handle.done(exchange)
+        except Exception as error:  # noqa: BLE001 - a bug of one who waits must not lose the exchanges of others
+            self._loop.call_exception_handler({"message": "what waited for an exchange failed", "exception": error})
 
-    def _act(self, number: int, mask: int) -> None:
-        self._multi.socket_action(number, mask)
-        while True:
-            left, done, failed = self._multi.info_read()
-            for handle in done:
-                self._settle(handle, pycurl.E_OK, "")
-            for handle, code, message in failed:
-                self._settle(handle, code, message)
-            if not left:
-                return
-
-    def _settle(self, handle: Any, code: int, message: str) -> None:
-        waiter = self._waiting.get(handle)
-        if waiter is not None and not waiter.done():
-            waiter.set_result((code, message))
+    def _sweep(self) -> None:
+        now_s = self.clock.now_s()
+        for handle in tuple(self._busy.values()):
+            trouble = self._patience.verdict(handle, now_s)
+            if trouble and handle.curl in self._busy:
+                self._stop(handle, trouble)
+        self._sweeping = self._loop.call_later(self._patience.interval_s, self._sweep) if self._busy else None
 
 
-class _Answer:
-    """Collects one response within the limits."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._body = BytesIO()
-        self._status = 0
-        self._headers: list[tuple[str, str]] = []
-        self._header_bytes = 0
-        self.truncated = False
-        self.too_many_headers = False
-
-    def header(self, line: bytes) -> int:
-        self._header_bytes += len(line)
-        if self._header_bytes > _MAX_HEADER_BYTES:
-            self.too_many_headers = True
-            return 0
-        text = line.decode("latin-1").rstrip("\r\n")
-        if text.startswith("HTTP/"):
-            # A new head: what came before was interim.
-            self._headers.clear()
-            self._status = int(text.split(" ", 2)[1])
-        elif ":" in text:
-            name, _, value = text.partition(":")
-            self._headers.append((name.strip().lower(), value.strip()))
-        return len(line)
-
-    def write(self, data: bytes) -> int:
-        room = self._max_bytes - self._body.tell()
-        self._body.write(data[:room])
-        if len(data) > room:
-            self.truncated = True
-            return 0
-        return len(data)
-
-    def response(self, address: str) -> Response:
-        return Response(self._status, tuple(self._headers), self._body.getvalue(), address, self.truncated)
-
-
-def _inside(network: Any, outer: Any) -> bool:
-    return bool(network.version == outer.version and network.subnet_of(outer))
+def _answer(answer: "asyncio.Future[Exchange]", exchange: Exchange) -> None:
+    if not answer.done():
+        answer.set_result(exchange)

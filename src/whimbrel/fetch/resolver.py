@@ -1,50 +1,152 @@
-"""Addresses of hosts, by asynchronous DNS (c-ares)."""
+"""Addresses of hosts: by asynchronous DNS (c-ares), or from the configuration."""
 
+import asyncio
 import ipaddress
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import aiodns
+import msgspec
 
-from whimbrel.flow import Config, Provider
+from whimbrel.clock import Clock
+from whimbrel.fetch.api import Resolution
+from whimbrel.flow import Config, Needs, Provider
 
-_MAX_CACHED: Final = 10_000
+_FOR_EVER_S: Final = 6 * 3600.0
+"""How long an address literal holds; it could be for ever, but nobody needs longer than a name."""
 
 
-class ResolverConfig(Config, frozen=True):
+class DnsConfig(Config, frozen=True):
     server: str = ""
     """ADDRESS:PORT of a name server; empty is the system's."""
-    timeout_s: float = 5.0
+    timeout_s: float = 3.0
+    """For the first try at a question; c-ares waits longer at each further one."""
+    tries: int = 2
+    """For each question."""
+    min_ttl_s: float = 300.0
+    """Answers hold at least this long, whatever they say."""
+    max_ttl_s: float = 6 * 3600.0
+    """And at most this long."""
+    failure_ttl_s: float = 30.0
+    """How long a name without an address is not asked for again."""
+    hosts: int = 100_000
+    """Answers kept. When there are more, the oldest goes."""
+
+
+class _Known(NamedTuple):
+    addresses: tuple[str, ...]
+    until_s: float
 
 
 class DnsResolver(Provider):
-    """Asks once per host and keeps the answer; when the cache is full the oldest answer goes."""
+    """Asks for A and AAAA together, IPv4 first in the answer. Owns the cache; a name is asked for once at a time.
 
-    Config = ResolverConfig
+    Addresses are given as they came, private and mapped ones too: to judge them is the transport's business.
+    """
+
+    Config = DnsConfig
+    clock = Needs(Clock)
 
     async def open(self) -> None:
-        servers = [self.config.server] if self.config.server else None
-        self._resolver = aiodns.DNSResolver(nameservers=servers, timeout=self.config.timeout_s, tries=2)
-        self._cache: dict[str, tuple[str, ...]] = {}
+        self._dns = self._channel()
+        self._known: dict[str, _Known] = {}
+        self._asking: dict[str, asyncio.Task[Resolution]] = {}
+
+    def _channel(self) -> aiodns.DNSResolver:
+        config: DnsConfig = self.config
+        servers = [config.server] if config.server else None
+        return aiodns.DNSResolver(nameservers=servers, timeout=config.timeout_s, tries=config.tries)
 
     async def close(self) -> None:
-        await self._resolver.close()
+        """Questions under way are answered with nothing."""
+        asking = tuple(self._asking.values())
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+        self._asking.clear()
+        await self._dns.close()
 
-    async def resolve(self, host: str) -> tuple[str, ...]:
+    async def resolve(self, host: str) -> Resolution:
+        known = self._known.get(host)
+        if known is not None:
+            left_s = known.until_s - self.clock.now_s()
+            if left_s > 0:
+                return Resolution(known.addresses, left_s)
+        literal = read_literal(host)
+        if literal is not None:
+            return literal
+        task = self._asking.get(host)
+        if task is None:
+            task = self._asking[host] = asyncio.create_task(self._ask(host))
         try:
-            return (str(ipaddress.ip_address(host.strip("[]"))),)
-        except ValueError:
-            pass  # Not an address but a name.
-        found = self._cache.get(host)
-        if found is None:
-            found = await self._ask(host)
-            self._cache[host] = found
-            if len(self._cache) > _MAX_CACHED:
-                del self._cache[next(iter(self._cache))]
-        return found
+            # Shielded: one who no longer waits must not take the answer from the others.
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not task.cancelled():
+                raise
+            # `close` has ended the question; whoever waits is owed an answer and no exception.
+            return Resolution((), self.config.failure_ttl_s)
 
-    async def _ask(self, host: str) -> tuple[str, ...]:
+    async def _ask(self, host: str) -> Resolution:
+        config: DnsConfig = self.config
         try:
-            answer = await self._resolver.query_dns(host, "A")
-        except aiodns.error.DNSError:
-            return ()
-        return tuple(record.data.addr for record in answer.answer if hasattr(record.data, "addr"))
+            answers = await asyncio.gather(*(self._query(host, kind) for kind in ("A", "AAAA")))
+        finally:
+            self._asking.pop(host, None)
+        records = [record for answer in answers for record in answer]
+        # The order is kept, a repeated address is not.
+        addresses = tuple(dict.fromkeys(record.data.addr for record in records if hasattr(record.data, "addr")))
+        ttl_s = config.failure_ttl_s
+        if addresses:
+            # Aliases on the way hold no longer than they say, either.
+            ttl_s = min(config.max_ttl_s, max(config.min_ttl_s, min(record.ttl for record in records)))
+        self._known.pop(host, None)
+        if len(self._known) >= config.hosts:
+            del self._known[next(iter(self._known))]
+        self._known[host] = _Known(addresses, self.clock.now_s() + ttl_s)
+        return Resolution(addresses, ttl_s)
+
+    async def _query(self, host: str, kind: str) -> list[Any]:
+        """The records of one kind, aliases included; none when there is trouble of any sort."""
+        try:
+            return list((await self._dns.query_dns(host, kind)).answer)
+        except aiodns.error.DNSError as error:
+            return await self._query_alone(host, kind) if error.args[0] == aiodns.error.ARES_EBADRESP else []
+        except (UnicodeError, ValueError):
+            return []
+
+    async def _query_alone(self, host: str, kind: str) -> list[Any]:
+        """Ask on a channel of its own. When a server answers one question with garbage, c-ares fails every question
+        on that channel, and nobody can tell whose the garbage was."""
+        async with self._channel() as channel:
+            try:
+                return list((await channel.query_dns(host, kind)).answer)
+            except aiodns.error.DNSError:
+                return []
+
+
+class StaticConfig(Config, frozen=True):
+    hosts: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """The addresses of each name, in the order to be tried. Other names have none."""
+    ttl_s: float = 3600.0
+    """How long an answer holds."""
+
+
+class StaticResolver(Provider):
+    """Knows the hosts of its configuration and no others, and asks nobody."""
+
+    Config = StaticConfig
+
+    async def resolve(self, host: str) -> Resolution:
+        return read_literal(host) or Resolution(self.config.hosts.get(host, ()), self.config.ttl_s)
+
+
+def read_literal(host: str) -> Resolution | None:
+    """The answer for a host that is an address; None when it is a name. Decimal, octal and short spellings of IPv4 are
+    names here: reading a URL has turned them into the common one."""
+    if not host or not (host[0] == "[" or host[-1].isdigit() or ":" in host):
+        return None
+    try:
+        address = ipaddress.ip_address(host[1:-1] if host[0] == "[" and host[-1] == "]" else host)
+    except ValueError:
+        return None
+    return Resolution((str(address),), _FOR_EVER_S)

@@ -1,56 +1,127 @@
-"""Settles visits and finds links."""
+"""Settles visits and reads their documents."""
 
-from collections.abc import Iterable
 from typing import Final
 
-from whimbrel.fetch.api import Fetched, Response
-from whimbrel.flow import In, Out, Sync
-from whimbrel.frontier.api import Discovered
-from whimbrel.outcome import Outcome
-from whimbrel.parse.api import Visited
-from whimbrel.parse.html import read_html
-from whimbrel.url import resolve
+import msgspec
 
-MAX_REDIRECTS: Final = 10
-"""In a row."""
-_HTML: Final = ("text/html", "application/xhtml+xml")
+from whimbrel.clock import Clock
+from whimbrel.dedupe.api import Fingerprinted
+from whimbrel.fetch.api import Response
+from whimbrel.flow import Config, In, Needs, Out, Sync
+from whimbrel.outcome import Outcome
+from whimbrel.parse import dispatch
+from whimbrel.parse.api import Page, Parsed
+from whimbrel.parse.coding import Decoded, decode, gunzip
+from whimbrel.parse.html_links import Reading
+from whimbrel.parse.settle import location, retry_after_s, settled
+from whimbrel.qualify.directive import header_directives
+from whimbrel.url import Url, resolve
+
+_NEVER_DUPLICATE: Final = 256
+"""Documents with fewer bytes than this, decoded, are never called duplicates: every empty page is like every other."""
+
+
+class ParserConfig(Config, frozen=True):
+    """How documents are read, and how often a URL is tried."""
+
+    agent: str = "whimbrel"
+    """The product token that robots directives are matched against."""
+    max_tries: int = 3
+    """Visits of one URL, the first included."""
+    max_decoded_bytes: int = 32 * 1024 * 1024
+    """Of a document once its content codings are taken off; what goes beyond is not read."""
+    max_ratio: int = 250
+    """Decoded bytes for each byte received, beyond the first 4 MiB. HTML reaches 50; a bomb 1,000 and more."""
+    max_links: int = 10_000
+    """Different ones of one document. Sitemaps and lists may have 50,000."""
+    time_budget_s: float = 2.0
+    """For the links of one document; what was found by then counts."""
+    text: bool = True
+    """Keep the visible words of documents."""
+    max_text_chars: int = 1_000_000
+    """Of the visible words."""
+    requisites: bool = False
+    """Also record images, styles, scripts and media."""
 
 
 class Parser(Sync):
-    fetched = In(Fetched)
-    links = Out(Discovered)
-    visited = Out(Visited)
+    """A subclass may return another table from `modules`, to read more types or to read them in its own way."""
 
-    def process(self, fetched: Fetched) -> Iterable[Discovered | Visited]:
-        response = fetched.response
-        if response is None:
-            return [Visited(fetched, Outcome.FAILED, fetched.trouble)]
-        if 300 <= response.status < 400:
-            return self._redirect(fetched, response)
-        if 200 <= response.status < 300:
-            return self._document(fetched, response)
-        outcome = Outcome.GONE if response.status in (404, 410) else Outcome.FAILED
-        return [Visited(fetched, outcome, f"http-{response.status}")]
+    Config = ParserConfig
+    fingerprinted = In(Fingerprinted)
+    parsed = Out(Parsed)
+    clock = Needs(Clock)
 
-    def _redirect(self, fetched: Fetched, response: Response) -> list[Discovered | Visited]:
-        visit = fetched.visit
-        location = response.header("location")
-        if location is None:
-            return [Visited(fetched, Outcome.FAILED, "bad-redirect")]
-        if visit.redirects >= MAX_REDIRECTS:
-            return [Visited(fetched, Outcome.FAILED, "redirect-limit")]
-        found: list[Discovered | Visited] = []
-        target = resolve(visit.url, location)
-        if target is not None:
-            found.append(Discovered(target, visit.depth, visit.url.text, visit.redirects + 1))
-        return [*found, Visited(fetched, Outcome.REDIRECTED, f"http-{response.status}")]
+    async def open(self) -> None:
+        config: ParserConfig = self.config
+        reading = Reading(
+            agent=config.agent,
+            text=config.text,
+            requisites=config.requisites,
+            max_links=config.max_links,
+            max_text_chars=config.max_text_chars,
+            time_budget_s=config.time_budget_s,
+        )
+        self._modules = self.modules(reading)
 
-    def _document(self, fetched: Fetched, response: Response) -> list[Discovered | Visited]:
-        visit = fetched.visit
-        reason = "truncated-length" if response.truncated else "new"
-        mime = (response.header("content-type") or "").partition(";")[0].strip().lower()
-        if mime not in _HTML:
-            return [Visited(fetched, Outcome.STORED, reason)]
-        page = read_html(response.body, visit.url)
-        found = [Discovered(url, visit.depth + 1, visit.url.text) for url in page.links]
-        return [*found, Visited(fetched, Outcome.STORED, reason, page.title, len(page.links))]
+    def modules(self, reading: Reading) -> dispatch.Table:
+        return dispatch.modules(reading, self.clock.now_s)
+
+    def process(self, item: Fingerprinted) -> tuple[Parsed]:
+        fetched = item.fetched
+        response = fetched.exchange.response
+        if response is not None and 200 <= response.status < 300:
+            return (self._document(item, response),)
+        outcome, reason = settled(fetched, self.config.max_tries)
+        target = ""
+        if outcome is Outcome.REDIRECTED and response is not None:
+            found = resolve(fetched.visit.url, location(response))
+            target = found.text if found is not None else ""
+        wait_s = retry_after_s(fetched)
+        return (Parsed(fetched, outcome, reason, digest=item.digest, retry_after_s=wait_s, redirect_to=target),)
+
+    def _document(self, item: Fingerprinted, response: Response) -> Parsed:
+        config: ParserConfig = self.config
+        url = item.fetched.visit.url
+        coding = response.header("content-encoding") or ""
+        decoded = decode(response.document.read(), coding, config.max_decoded_bytes, config.max_ratio)
+        page = self._read(decoded, url, response)
+        outcome = Outcome.STORED
+        reason = "truncated-length" if response.truncated == "length" else decoded.trouble or "new"
+        claims = len(decoded.body) >= _NEVER_DUPLICATE
+        earlier, earlier_at_s = "", 0.0
+        # The same bytes from the same URL are another capture of it, and no duplicate.
+        if claims and item.duplicate_of and item.duplicate_of != url.text:
+            outcome, reason = Outcome.DUPLICATE, "same-payload"
+            earlier, earlier_at_s = item.duplicate_of, item.duplicate_at_s
+        return Parsed(item.fetched, outcome, reason, page, item.digest, claims, earlier, earlier_at_s)
+
+    def _read(self, decoded: Decoded, url: Url, response: Response) -> Page:
+        config: ParserConfig = self.config
+        body = decoded.body
+        mime, charset = dispatch.media_type(response.header("content-type") or "")
+        if not mime and body:
+            mime = dispatch.sniffed(body)
+        read_as = mime
+        if dispatch.is_packed(mime, url.target, body):
+            unpacked = gunzip(body, config.max_decoded_bytes, config.max_ratio)
+            body, read_as = unpacked.body, dispatch.sniffed(unpacked.body)
+        module = dispatch.module_for(self._modules, read_as)
+        page = None
+        if module is not None and body and self._is_readable(decoded, body, read_as):
+            page = module.read(body, url, mime, charset)
+        return self._completed(page or Page(mime), decoded, response.header("x-robots-tag"))
+
+    def _is_readable(self, decoded: Decoded, body: bytes, mime: str) -> bool:
+        if not decoded.known or decoded.trouble == "undecodable":
+            # Perhaps the header lies and the body is plain.
+            return dispatch.sniffed(body) in (mime, dispatch.HTML)
+        return not dispatch.is_image_or_archive(body)
+
+    def _completed(self, page: Page, decoded: Decoded, x_robots_tag: str | None) -> Page:
+        """With what the module cannot know."""
+        robots = page.robots
+        if x_robots_tag:
+            robots = tuple(sorted({*robots, *header_directives(x_robots_tag, self.config.agent)}))
+        trouble = decoded.trouble or page.trouble
+        return msgspec.structs.replace(page, trouble=trouble, robots=robots, length=len(decoded.body))

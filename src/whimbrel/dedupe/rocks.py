@@ -1,0 +1,52 @@
+"""Content-seen in the crawl's state."""
+
+from typing import Final
+
+import msgspec
+
+from whimbrel.flow import Needs, Provider
+from whimbrel.state.api import State
+
+_SPACE: Final = "content"
+_KEY_BYTES: Final = 16
+"""Of the digest's 20: a billion payloads share a key with a chance of one in 10^20."""
+_CACHED: Final = 100_000
+"""About 30 MB when full; then the oldest entry goes, and is read from the state if it is asked for again."""
+
+
+class RocksContent(Provider):
+    """Owns the space `content`: the first 16 bytes of a digest, and a URL with a time in MessagePack.
+
+    The cache holds what was found or claimed, never an absence: other URLs bring the same bytes again and again, but a
+    new payload is asked for once.
+    """
+
+    state = Needs(State)
+
+    async def open(self) -> None:
+        self._cache: dict[bytes, tuple[str, float]] = {}
+        self._decode = msgspec.msgpack.Decoder(tuple[str, float]).decode
+        self._encode = msgspec.msgpack.Encoder().encode
+
+    def find(self, digest: bytes) -> tuple[str, float] | None:
+        key = digest[:_KEY_BYTES]
+        known = self._cache.get(key)
+        if known is None:
+            value = self.state.get(_SPACE, key)
+            if value is not None:
+                known = self._decode(value)
+                self._remember(key, known)
+        return known
+
+    def claim(self, digest: bytes, url: str, at_s: float) -> tuple[str, float] | None:
+        earlier = self.find(digest)
+        if earlier is None:
+            key, capture = digest[:_KEY_BYTES], (url, at_s)
+            self.state.put(_SPACE, key, self._encode(capture))
+            self._remember(key, capture)
+        return earlier
+
+    def _remember(self, key: bytes, capture: tuple[str, float]) -> None:
+        if len(self._cache) >= _CACHED:
+            del self._cache[next(iter(self._cache))]
+        self._cache[key] = capture

@@ -1,0 +1,146 @@
+"""Bodies as received: in memory while they are small, then in a file without a name."""
+
+import os
+import tempfile
+from typing import Final
+
+from whimbrel.fetch.api import Document
+
+_PIECE_BYTES: Final = 1 << 30
+"""Linux moves at most 2 GiB in one call."""
+
+
+class MemoryDocument:
+    """Meets `api.Document`."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: bytes) -> None:
+        self._data: bytes | None = data
+
+    @property
+    def size(self) -> int:
+        return len(self.read())
+
+    def read(self) -> bytes:
+        if self._data is None:
+            raise ValueError("the document is closed")
+        return self._data
+
+    def close(self) -> None:
+        self._data = None
+
+
+class SpilledDocument:
+    """Meets `api.Document`. Owns a descriptor of a file that has no name, so nothing is left after a crash."""
+
+    __slots__ = ("_descriptor", "_size")
+
+    def __init__(self, descriptor: int, size: int) -> None:
+        self._descriptor = descriptor
+        self._size = size
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def read(self) -> bytes:
+        if self._descriptor < 0:
+            raise ValueError("the document is closed")
+        pieces, at = [], 0
+        while at < self._size:
+            piece = os.pread(self._descriptor, min(_PIECE_BYTES, self._size - at), at)
+            if not piece:
+                raise OSError("a spill file is shorter than what was written to it")
+            pieces.append(piece)
+            at += len(piece)
+        return b"".join(pieces)
+
+    def close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Collector:
+    """Takes one body after the other, piece by piece, each within the limits.
+
+    `write` is called by libcurl for every 16 KB: small bodies cost it a sum, a comparison and an append.
+    """
+
+    __slots__ = ("_chunks", "_descriptor", "_directory", "_easy", "_max_bytes", "_spill_bytes", "size", "truncated")
+
+    def __init__(self, max_bytes: int, spill_bytes: int, directory: str) -> None:
+        self._max_bytes = max_bytes
+        self._spill_bytes = spill_bytes
+        self._directory = directory or None
+        self._chunks: list[bytes] = []
+        self._descriptor = -1
+        self._easy = min(max_bytes, spill_bytes)
+        """Up to this size a piece only needs to be kept."""
+        self.size = 0
+        self.truncated = False
+        """The body went on beyond the limit."""
+
+    def write(self, data: bytes) -> int | None:
+        """None: taken. 0: no more is wanted, or the disk has no room; libcurl then ends the transfer."""
+        size = self.size + len(data)
+        if size > self._easy:
+            return self._write_large(data)
+        self.size = size
+        self._chunks.append(data)
+        return None
+
+    def finish(self) -> Document:
+        """The body as a document, which belongs to the caller; the next body may come."""
+        document: Document
+        if self._descriptor >= 0:
+            document = SpilledDocument(self._descriptor, self.size)
+            self._descriptor = -1
+        else:
+            document = MemoryDocument(b"".join(self._chunks))
+        self.clear()
+        return document
+
+    def clear(self) -> None:
+        """Forget what has come."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+        self._chunks.clear()
+        self._easy = min(self._max_bytes, self._spill_bytes)
+        self.size = 0
+        self.truncated = False
+
+    def _write_large(self, data: bytes) -> int | None:
+        kept = data[: self._max_bytes - self.size]
+        try:
+            self._keep(kept)
+        except OSError:
+            return 0
+        if len(kept) < len(data):
+            self.truncated = True
+            return 0
+        return None
+
+    def _keep(self, data: bytes) -> None:
+        if self._descriptor < 0 and self.size + len(data) > self._spill_bytes:
+            with tempfile.TemporaryFile(dir=self._directory, buffering=0) as file:
+                self._descriptor = os.dup(file.fileno())
+            self._easy = -1
+            _write_all(self._descriptor, b"".join(self._chunks))
+            self._chunks.clear()
+        if self._descriptor >= 0:
+            _write_all(self._descriptor, data)
+        else:
+            self._chunks.append(data)
+        self.size += len(data)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -1,0 +1,199 @@
+"""One libcurl handle, and the exchange that it makes at the moment."""
+
+import errno
+import os
+import socket
+from collections.abc import Callable
+from typing import Any, Final
+
+import pycurl
+
+from whimbrel.clock import Clock
+from whimbrel.fetch.api import Exchange, Response
+from whimbrel.fetch.document import Collector
+from whimbrel.fetch.head import ResponseHead, read_head, request_head
+from whimbrel.fetch.network import Networks
+from whimbrel.fetch.option import CurlConfig, constant_options, header_lines
+from whimbrel.fetch.trouble import trouble_of
+from whimbrel.url import Url
+
+Done = Callable[[Exchange], None]
+
+PRIVATE: Final = "private-address"
+TOO_LARGE: Final = "header-too-large"
+_NO_SOCKET: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+class Handle:
+    """Used for one exchange after the other: `aim`, a transfer, `exchange`. The options that never differ are set once.
+
+    libcurl repeats a request by itself when a connection that was used before dies, or when an HTTP/2 server turns a
+    stream away. `_ask` counts the requests of an exchange and stops the second; `_open_socket` stops the connection
+    that would be made for it.
+    """
+
+    __slots__ = (
+        *(
+            "_address",
+            "_clock",
+            "_config",
+            "_exact",
+            "_fields",
+            "_fresh",
+            "_networks",
+            "_refused",
+            "_repeated",
+            "_sent",
+        ),
+        *("_began_s", "_started_s", "_url", "asked_s", "body", "curl", "done", "lines", "mark"),
+    )
+
+    def __init__(self, config: CurlConfig, networks: Networks, clock: Clock) -> None:
+        self._config = config
+        self._networks = networks
+        self._clock = clock
+        self._fields = "".join(f"{line}\r\n" for line in header_lines(config)).encode()
+        self._exact = bool(config.cookies or config.proxy)
+        """What is sent is not known beforehand: libcurl must tell, which costs time."""
+        self.lines: list[bytes] = []
+        """Header lines as they come, the empty one and interim heads included."""
+        self.body = Collector(config.max_bytes, config.spill_bytes, config.spill_directory)
+        self.curl = pycurl.Curl()
+        self._fresh = False
+        for option, value in constant_options(config).items():
+            self.curl.setopt(option, value)
+        self.curl.setopt(pycurl.HEADERFUNCTION, self.lines.append)
+        self.curl.setopt(pycurl.WRITEFUNCTION, self.body.write)
+        self.curl.setopt(pycurl.PREREQFUNCTION, self._ask)
+        self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
+        if self._exact:
+            self.curl.setopt(pycurl.DEBUGFUNCTION, self._see)
+            self.curl.setopt(pycurl.VERBOSE, 1)
+
+    def aim(self, url: Url, address: str, done: Done, *, fresh: bool = False) -> None:
+        """Prepare for a request."""
+        curl = self.curl
+        if fresh is not self._fresh:
+            self._fresh = fresh
+            curl.setopt(pycurl.FRESH_CONNECT, int(fresh))
+        curl.setopt(pycurl.URL, url.text)
+        # libcurl would write %2f as %2F, which is another URL to some servers. To a proxy http is asked for in full.
+        in_full = self._config.proxy and url.scheme == "http"
+        curl.setopt(pycurl.REQUEST_TARGET, url.text if in_full else url.target)
+        if not self._config.proxy:
+            # Whatever host and port the URL has: go to this address, at the same port.
+            curl.setopt(pycurl.CONNECT_TO, [f"::[{address}]:" if ":" in address else f"::{address}:"])
+        self._url = url
+        self._address = address
+        self.done = done
+        self.asked_s = 0.0
+        self.mark: tuple[float, int, float, int] | None = None
+        self._refused = ""
+        self._repeated = False
+        self._sent = b""
+        self._started_s = self._clock.wall_s()
+        self._began_s = self._clock.now_s()
+
+    def exchange(self, code: int, message: str, trouble: str = "") -> Exchange:
+        """What came of it. `trouble` when we ended it ourselves; else `code` and `message` are libcurl's."""
+        response = None
+        if not trouble:
+            if code == 0 or self.body.truncated:
+                response, trouble = self._response()
+            else:
+                trouble = self._trouble(code, message)
+        asked = self.asked_s > 0
+        exchange = Exchange(
+            response,
+            trouble,
+            asked or response is not None,
+            self._address,
+            self._request_head() if asked else b"",
+            self._started_s,
+            self._clock.now_s() - self._began_s,
+        )
+        if response is None:
+            self.body.clear()
+        self._forget_cookies()
+        self.lines.clear()
+        return exchange
+
+    def close(self) -> None:
+        self.body.clear()
+        self.curl.close()
+
+    def _response(self) -> tuple[Response | None, str]:
+        lines, body = self.lines, self.body
+        if sum(map(len, lines)) > self._config.max_header_bytes:
+            return None, TOO_LARGE
+        found: ResponseHead | None = read_head(lines)
+        if found is None:
+            return None, "bad-http"
+        status, head, version, headers = found
+        truncated = "length" if body.truncated else ""
+        return Response(status, head, version, headers, body.finish(), truncated), ""
+
+    def _trouble(self, code: int, message: str) -> str:
+        if self._repeated:
+            return "reset"
+        if self._refused:
+            return self._refused
+        has_head = b"\r\n" in self.lines
+        if not has_head and sum(map(len, self.lines)) > self._config.max_header_bytes:
+            return TOO_LARGE
+        return trouble_of(code, message, self.curl.getinfo(pycurl.OS_ERRNO), has_head=has_head)
+
+    def _request_head(self) -> bytes:
+        if not self._exact:
+            return request_head(self._url, self._fields)
+        first, _, rest = self._sent.removesuffix(b"\r\n").partition(b"\r\n")
+        return first.replace(b" HTTP/2", b" HTTP/1.1") + b"\r\n" + rest
+
+    def _forget_cookies(self) -> None:
+        if self._config.cookies and any(line[:11].lower() == b"set-cookie:" for line in self.lines):
+            self.curl.setopt(pycurl.COOKIELIST, "ALL")
+            self.curl.setopt(pycurl.COOKIELIST, "RELOAD")
+
+    def _ask(self, *_connection: Any) -> int:
+        """libcurl is about to send the request; the connection stands, TLS and all."""
+        if self.asked_s:
+            self._repeated = True
+            return int(pycurl.PREREQFUNC_ABORT)
+        self.asked_s = self._clock.now_s() or 1e-9
+        return int(pycurl.PREREQFUNC_OK)
+
+    def _open_socket(self, _purpose: int, address: Any) -> "_Opened | int":
+        """The last look before a connection: the address that libcurl really means to use."""
+        if self.asked_s:
+            self._repeated = True
+            return int(pycurl.SOCKET_BAD)
+        if not self._config.proxy and not self._networks.allows(address.addr[0]):
+            self._refused = PRIVATE
+            return int(pycurl.SOCKET_BAD)
+        try:
+            return _Opened(socket.socket(address.family, address.socktype, address.protocol).detach())
+        except OSError as error:
+            # Our own lack of descriptors is not the server's refusal.
+            self._refused = f"error-{pycurl.E_COULDNT_CONNECT}" if error.errno in _NO_SOCKET else "unreachable"
+            return int(pycurl.SOCKET_BAD)
+
+    def _see(self, kind: int, data: bytes) -> None:
+        if kind == pycurl.INFOTYPE_HEADER_OUT:
+            # With a tunnel the first is the request to the proxy; the last is the one that counts.
+            self._sent = data
+
+
+class _Opened:
+    """A socket for pycurl, which asks for its number and makes a copy of it. A `socket` would warn that it was not
+    closed."""
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def __del__(self) -> None:
+        os.close(self._descriptor)

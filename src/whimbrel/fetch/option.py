@@ -1,0 +1,139 @@
+"""The transport's configuration, and what libcurl is told once per handle."""
+
+import ssl
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pycurl
+
+from whimbrel.flow import Config
+
+_SUPPRESS_CONNECT_HEADERS: Final = 265
+"""CURLOPT_SUPPRESS_CONNECT_HEADERS, which pycurl has no name for: a proxy's answer to CONNECT is not the server's."""
+_BUFFER_BYTES: Final = 128 * 1024
+"""One buffer that all transfers of a thread share: larger saves calls to read and costs nothing per connection."""
+
+
+class CurlConfig(Config, frozen=True):
+    user_agent: str = "whimbrel"
+    """The User-Agent header, as it is sent."""
+    headers: dict[str, str] = msgspec.field(default_factory=dict)
+    """Sent with each request, after our own. One of our names replaces ours."""
+    cookies: str = ""
+    """A file of cookies in Netscape's format that are sent where they belong. It is only read, and cookies that servers
+    set are forgotten with the exchange."""
+    proxy: str = ""
+    """Empty: none, whatever the environment says. With a proxy the connection is made to the proxy, wherever it is,
+    and the proxy looks names up itself: a visit is then refused when *our* address for its host is private, but
+    nobody can check where the proxy really goes. Put such a check into the proxy."""
+    allow_networks: tuple[str, ...] = ()
+    """Networks that may be connected to although they are not global, such as 127.0.0.0/8."""
+    ca: str = ""
+    """A file of trusted certificates instead of the system's."""
+    verify: bool = True
+    """Whether certificates must be valid."""
+    http2: bool = True
+    """Offer HTTP/2 over TLS."""
+    timeout_s: float = 60.0
+    """For a whole exchange, from the connection to the last byte."""
+    connect_timeout_s: float = 10.0
+    """For the connection, TLS included."""
+    first_byte_timeout_s: float = 20.0
+    """From the request to the first header line."""
+    idle_timeout_s: float = 15.0
+    """Without a byte, once the answer has begun."""
+    min_bytes_per_s: int = 100
+    """On average over each window; 0 is any."""
+    min_speed_window_s: float = 10.0
+    """How long such a window is."""
+    max_bytes: int = 20_000_000
+    """Of a body as received, that is, before decoding. What goes beyond is cut."""
+    max_header_bytes: int = 262_144
+    """All header lines of an answer together. libcurl itself stops at 300 KB, and at 100 KB in one line."""
+    spill_directory: str = ""
+    """Where bodies go that are larger than `spill_bytes`; empty: the system's directory for temporary files."""
+    spill_bytes: int = 65_536
+    """Larger bodies go to an unnamed file instead of memory."""
+    connections: int = 1_024
+    """The most exchanges under way at once, of all who use the transport."""
+    kept: int = 200
+    """Connections that are kept open for the next visit, those under way included; when there are more, the one idle
+    longest is closed. libcurl looks through all of them at every request: a thousand cost 2 ms."""
+    keep_s: int = 15
+    """How long a connection may be idle and still be used again."""
+
+
+def header_lines(config: CurlConfig) -> list[str]:
+    """The header lines that each request has besides Host, in the order they are sent."""
+    headers = {
+        "User-Agent": config.user_agent,
+        "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
+        "Accept-Encoding": "gzip, deflate, br, zstd",
+    }
+    ours = {name.lower(): name for name in headers}
+    for name, value in config.headers.items():
+        if name.lower() == "host" or any(char in name + value for char in "\r\n\0"):
+            raise ValueError(f"header {name!r} cannot be sent: it is Host, or has a line end in it")
+        headers[ours.get(name.lower(), name)] = value
+    return [f"{name}: {value}" if value else f"{name}:" for name, value in headers.items()]
+
+
+def check_files(config: CurlConfig) -> None:
+    """FileNotFoundError for a file or directory that is not there: libcurl would say so once per visit, or never."""
+    for key in ("cookies", "ca"):
+        path = getattr(config, key)
+        if path and not Path(path).is_file():
+            raise FileNotFoundError(f"{key}: there is no file {path}")
+    if config.spill_directory and not Path(config.spill_directory).is_dir():
+        raise FileNotFoundError(f"spill_directory: there is no directory {config.spill_directory}")
+
+
+def constant_options(config: CurlConfig) -> dict[int, Any]:
+    """What is the same for all requests. The defaults of libcurl that we rely on are spelt out."""
+    options: dict[int, Any] = {
+        pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
+        # libcurl would remember every host, and look through all of them at the end of every request: 2 ms at 10,000.
+        pycurl.DNS_CACHE_TIMEOUT: 0,
+        pycurl.FOLLOWLOCATION: 0,
+        # Without these two the environment decides.
+        pycurl.PROXY: config.proxy,
+        pycurl.NOPROXY: "",
+        pycurl.NETRC: pycurl.NETRC_IGNORED,
+        pycurl.NOSIGNAL: 1,
+        pycurl.PATH_AS_IS: 1,
+        pycurl.HTTPGET: 1,
+        # libcurl leaves a header out that ends in a colon, and sends it without a value if it ends in a semicolon.
+        pycurl.HTTPHEADER: [line[:-1] + ";" if line.endswith(":") else line for line in header_lines(config)],
+        pycurl.HTTP_CONTENT_DECODING: 0,
+        pycurl.HTTP_TRANSFER_DECODING: 1,
+        pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_2TLS if config.http2 else pycurl.CURL_HTTP_VERSION_1_1,
+        pycurl.CONNECTTIMEOUT_MS: _milliseconds(config.connect_timeout_s),
+        pycurl.TIMEOUT_MS: _milliseconds(config.timeout_s),
+        pycurl.MAXAGE_CONN: config.keep_s,
+        pycurl.BUFFERSIZE: _BUFFER_BYTES,
+        pycurl.SSL_VERIFYPEER: int(config.verify),
+        pycurl.SSL_VERIFYHOST: 2 if config.verify else 0,
+    }
+    if config.proxy:
+        options[_SUPPRESS_CONNECT_HEADERS] = 1
+    if config.cookies:
+        options[pycurl.COOKIEFILE] = config.cookies
+    return options | _trust(config.ca)
+
+
+def _trust(ca: str) -> dict[int, Any]:
+    """Where trusted certificates are. The wheel of pycurl brings its own idea, which need not be the system's."""
+    if ca:
+        # Without None the directory of the system would be trusted besides the file.
+        return {pycurl.CAINFO: ca, pycurl.CAPATH: None}
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile:
+        # The file holds what the directory does.
+        return {pycurl.CAINFO: paths.cafile, pycurl.CAPATH: None}
+    return {pycurl.CAINFO: None, pycurl.CAPATH: paths.capath} if paths.capath else {}
+
+
+def _milliseconds(seconds: float) -> int:
+    """At least one, because for libcurl 0 is for ever."""
+    return max(1, round(seconds * 1000))

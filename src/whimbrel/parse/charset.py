@@ -1,0 +1,80 @@
+"""Which characters the bytes of a document mean (WHATWG Encoding, and HTML §13.2.3 for the order of the sources)."""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+import webencodings  # type: ignore[import-untyped]
+
+_PRESCAN: Final = 1024
+"""HTML §13.2.3.2: a meta tag counts when it stands in the first 1024 bytes."""
+_BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
+_COMMENT: Final = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_META: Final = re.compile(rb"<meta[\s/]([^>]*)", re.IGNORECASE)
+_ATTRIBUTE: Final = re.compile(rb"([^\s/>=]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>]*)))?")
+_IN_CONTENT: Final = re.compile(rb"charset\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;\"']+))", re.IGNORECASE)
+_XML: Final = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._-]+)")
+
+
+@lru_cache(maxsize=256)
+def name(label: str) -> str:
+    """The standard's name of an encoding, by any of its labels; empty when there is no such encoding."""
+    found = webencodings.lookup(label)
+    return str(found.name) if found is not None else ""
+
+
+def to_utf8(body: bytes, header: str) -> tuple[bytes, str]:
+    """The document in UTF-8, without a byte order mark, and the name of the encoding that it was in.
+
+    UTF-8 is passed on as it is, broken sequences included: whoever reads it puts U+FFFD in their place.
+    """
+    for bom, encoding in _BOMS:
+        if body.startswith(bom):
+            return _transcoded(body[len(bom) :], encoding), encoding
+    found = name(header) if header else ""
+    found = found or _declared(body[:_PRESCAN]) or _guess(body)
+    return _transcoded(body, found), found
+
+
+def _transcoded(body: bytes, encoding: str) -> bytes:
+    if encoding == "utf-8":
+        return body
+    text = webencodings.lookup(encoding).codec_info.decode(body, "replace")[0]
+    return str(text).encode("utf-8", "replace")
+
+
+def _guess(body: bytes) -> str:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A limit may have cut the last character in two; that does not make the rest Latin.
+        return "utf-8" if error.end == len(body) and error.reason == "unexpected end of data" else "windows-1252"
+    return "utf-8"
+
+
+def _declared(head: bytes) -> str:
+    """What a meta tag or an XML declaration says; empty when none does, or names nothing that exists."""
+    xml = _XML.match(head.lstrip())
+    found = _label(xml[1]) if xml else ""
+    if not found and b"<" in head:
+        for meta in _META.finditer(_COMMENT.sub(b"", head)):
+            found = _of_meta(meta[1])
+            if found:
+                break
+    # Such a declaration could be read, so it is not in UTF-16 (HTML §13.2.3.2, last steps).
+    return "utf-8" if found.startswith("utf-16") else found
+
+
+def _of_meta(attributes: bytes) -> str:
+    values: dict[bytes, bytes] = {}
+    for key, double, single, bare in _ATTRIBUTE.findall(attributes):
+        values.setdefault(key.lower(), double or single or bare)
+    label = values.get(b"charset", b"")
+    if not label and values.get(b"http-equiv", b"").strip().lower() == b"content-type":
+        said = _IN_CONTENT.search(values.get(b"content", b""))
+        label = (said[1] or said[2] or said[3] or b"") if said else b""
+    return _label(label)
+
+
+def _label(label: bytes) -> str:
+    return name(label.decode("ascii", "replace")) if label else ""

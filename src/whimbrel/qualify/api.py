@@ -1,0 +1,64 @@
+"""What qualification says about a host."""
+
+from typing import Literal, Protocol
+
+import msgspec
+
+from whimbrel.visit import HostName
+
+Standing = Literal["qualified", "disqualified", "for-good"]
+
+
+class Qualification(msgspec.Struct, frozen=True, gc=False):
+    """The outcome of one attempt (Agarwal et al. §3.4, RFC 9309). Times are wall clock."""
+
+    standing: Standing
+    until_s: float
+    """When it must be asked again; for a host that is disqualified for good it means nothing."""
+    addresses: tuple[str, ...]
+    """To be used in this order: the one that answered first."""
+    addresses_until_s: float
+    robots: str = ""
+    """The text of robots.txt when it has rules for us; empty is no rules."""
+    crawl_delay_s: float = 0.0
+    sitemaps: tuple[str, ...] = ()
+    robots_at_s: float = 0.0
+    """When robots.txt was last asked for."""
+    robots_status: int = 0
+    """The status found at the end of its redirects; 0 when nobody answered."""
+    failures: int = 0
+    """Successive attempts that ended in a disqualification."""
+    good_robots_at_s: float = 0.0
+    """When `robots` was obtained: it is used for a while after robots.txt has become unreachable."""
+    reason: str = ""
+    """Why it is disqualified, in the words of outcomes: `dns`, `private-address`, `robots-unreachable`; else empty."""
+    detail: str = ""
+    """For people: what happened."""
+
+
+class Gate(Protocol):
+    """How the qualifier asks for leave to make a request: the same clocks as every visit."""
+
+    async def enter(self, host: HostName, address: str, *, own: bool) -> None:
+        """Wait until host, domain and address may be asked. `own`: the host is the one being qualified, which the
+        frontier keeps for the qualifier; another host (a redirect's) is waited for like any visit's."""
+
+    def leave(self, host: HostName, address: str, elapsed_s: float, *, own: bool, status: int = 0) -> None:
+        """The request is over."""
+
+
+class HostDue(msgspec.Struct, frozen=True, gc=False):
+    """A host is new, or its qualification or its addresses have run out."""
+
+    host: HostName
+    before: Qualification | None
+    """The last qualification; None for a new host."""
+    addresses_only: bool
+    """The qualification still holds: only new addresses are asked for."""
+
+
+class Hosts(Protocol):
+    """Who is told what became of a host."""
+
+    def qualified(self, host: HostName, found: Qualification) -> None:
+        """The frontier takes note and begins to visit, wait or give up."""

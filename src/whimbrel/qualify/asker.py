@@ -1,0 +1,154 @@
+"""Asks one address for robots.txt, and follows where it is sent.
+
+Each request passes the gate, whatever host it goes to. What a server does, however odd, ends in a `Finding`.
+"""
+
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+import msgspec
+
+from whimbrel.clock import Clock
+from whimbrel.fetch.api import Exchange, Resolver, Response, Transport
+from whimbrel.qualify.api import Gate
+from whimbrel.qualify.body import robots_text
+from whimbrel.url import Domains, Url, parse, resolve
+from whimbrel.visit import HostName
+
+MAX_RETRY_AFTER_S: Final = 86_400.0
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_MAX_OTHER_ADDRESSES: Final = 4
+"""How many addresses of a host that a redirect names are tried."""
+
+
+class Finding(msgspec.Struct, frozen=True, gc=False):
+    """What asking one address came to."""
+
+    status: int = 0
+    """At the end of the redirects; 0 without a usable answer."""
+    text: str | None = None
+    """Of a robots.txt that was read; None for every status but 2xx, and when the body cannot be decoded."""
+    trouble: str = ""
+    """In the words of outcomes."""
+    retry_after_s: float = 0.0
+    refused: bool = False
+    """The address is one that we do not go to."""
+    hops: int = 0
+
+    @property
+    def settles(self) -> bool:
+        """No other address is asked. A 2xx that was cut settles it, too (§3.4): `cut` is only said after a status."""
+        return 0 < self.status < 500 or self.trouble == "cut"
+
+    @property
+    def unreachable(self) -> bool:
+        """Nobody could say anything about robots.txt (RFC 9309 §2.3.1.4)."""
+        return self.status == 0 or self.status >= 500
+
+    def __str__(self) -> str:
+        what = f"status {self.status}" if self.status else self.trouble
+        if self.status and self.trouble:
+            what += f", {self.trouble}"
+        return f"{what} after {self.hops} redirects" if self.hops else what
+
+
+class Asker:
+    """Holds nothing but its tools."""
+
+    def __init__(self, resolver: Resolver, transport: Transport, gate: Gate, clock: Clock, domains: Domains) -> None:
+        self._resolver = resolver
+        self._transport = transport
+        self._gate = gate
+        self._clock = clock
+        self._domains = domains
+
+    async def ask(self, host: HostName, address: str, *, max_redirects: int, max_bytes: int) -> Finding:
+        """robots.txt of a host, asked for at one of its addresses."""
+        url = robots_url(host)
+        if url is None:
+            return Finding(trouble="not-allowed")
+        finding = Finding()
+        for hops in range(max_redirects + 1):
+            exchange = await self._reach(host, url, address)
+            if exchange is None:
+                return Finding(trouble="dns", hops=hops)
+            finding, location = self._read(exchange, max_bytes, hops)
+            if location is None:
+                return finding
+            target = resolve(url, location)
+            if target is None:
+                return msgspec.structs.replace(finding, trouble="bad-redirect")
+            url = target
+        return msgspec.structs.replace(finding, trouble="redirect-limit")
+
+    async def _reach(self, host: HostName, url: Url, address: str) -> Exchange | None:
+        """The answer of `address` for a URL of the host, else of the URL's own addresses; None: it has none."""
+        if url.site == host.site:
+            return await self._request(host, url, address, own=True)
+        other = HostName(url.site, url.scheme, url.host, url.port, self._domains.registered(url.host))
+        exchange = None
+        for found in (await self._resolver.resolve(url.host)).addresses[:_MAX_OTHER_ADDRESSES]:
+            if exchange is not None:
+                _close(exchange)
+            exchange = await self._request(other, url, found, own=False)
+            if exchange.response is not None and exchange.response.status < 500:
+                break
+        return exchange
+
+    async def _request(self, host: HostName, url: Url, address: str, *, own: bool) -> Exchange:
+        await self._gate.enter(host, address, own=own)
+        elapsed_s, status = 0.0, 0
+        try:
+            exchange = await self._transport.fetch(url, address)
+            elapsed_s = exchange.elapsed_s
+            status = exchange.response.status if exchange.response else 0
+        finally:
+            self._gate.leave(host, address, elapsed_s, own=own, status=status)
+        return exchange
+
+    def _read(self, exchange: Exchange, max_bytes: int, hops: int) -> tuple[Finding, str | None]:
+        """What an exchange means, and where it sends us, if it does."""
+        response = exchange.response
+        if response is None or exchange.trouble:
+            _close(exchange)
+            refused = exchange.trouble == "private-address" and hops == 0
+            return Finding(trouble=exchange.trouble, refused=refused, hops=hops), None
+        try:
+            text = None
+            if 200 <= response.status < 300:
+                text = robots_text(response.document.read(), response.header("content-encoding") or "", max_bytes)
+        finally:
+            _close(exchange)
+        trouble = "undecodable" if text is None and 200 <= response.status < 300 else ""
+        finding = Finding(response.status, text, trouble, self._retry_after_s(response), hops=hops)
+        return finding, (response.header("location") or "") if response.status in _REDIRECTS else None
+
+    def _retry_after_s(self, response: Response) -> float:
+        """Of a 429 or 503, else 0: seconds, or a date, which is compared with the server's own clock if it tells it."""
+        value = (response.header("retry-after") or "").strip() if response.status in (429, 503) else ""
+        if value.isascii() and value.isdigit():
+            return min(float(value[:10]), MAX_RETRY_AFTER_S)
+        until_s = _date_s(value)
+        if until_s is None:
+            return 0.0
+        now_s = _date_s(response.header("date") or "")
+        wait_s = until_s - (self._clock.wall_s() if now_s is None else now_s)
+        return min(max(wait_s, 0.0), MAX_RETRY_AFTER_S)
+
+
+def robots_url(host: HostName) -> Url | None:
+    return parse(f"{host.scheme}://{host.host}:{host.port}/robots.txt")
+
+
+def _date_s(value: str) -> float | None:
+    try:
+        date = parsedate_to_datetime(value)
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+
+
+def _close(exchange: Exchange) -> None:
+    if exchange.response is not None:
+        exchange.response.document.close()

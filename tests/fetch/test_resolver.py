@@ -1,0 +1,205 @@
+"""Addresses of hosts, against the simulated web's name server."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tests.fetch.rig import run
+from tests.sim.web import Served
+from whimbrel.fetch.resolver import DnsConfig, DnsResolver, StaticConfig, StaticResolver
+
+
+class HandClock:
+    """A clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.at_s = 1000.0
+
+    def now_s(self) -> float:
+        return self.at_s
+
+    def wall_s(self) -> float:
+        return self.at_s
+
+
+@asynccontextmanager
+async def resolver(port: int, clock: HandClock | None = None, **options: Any) -> AsyncIterator[DnsResolver]:
+    made = DnsResolver(DnsConfig(server=f"127.0.0.1:{port}", **{"timeout_s": 0.3, "tries": 1, **options}))
+    made.bind("clock", clock or HandClock())
+    await made.open()
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+@asynccontextmanager
+async def counting_server(names: list[bytes]) -> AsyncIterator[int]:
+    """A name server that knows nothing and keeps the questions."""
+
+    class Counter(asyncio.DatagramProtocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            self.transport: Any = transport
+
+        def datagram_received(self, data: bytes, address: Any) -> None:
+            names.append(data[12:])
+            # NXDOMAIN, recursion available.
+            self.transport.sendto(data[:2] + b"\x81\x83" + data[4:6] + b"\0\0\0\0\0\0" + data[12:], address)
+
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_datagram_endpoint(Counter, local_addr=("127.0.0.1", 0))
+    try:
+        yield transport.get_extra_info("sockname")[1]
+    finally:
+        transport.close()
+
+
+def exhibit(web: Served, name: str) -> str:
+    host = web.web.hosts.find(f"{name}.exhibit.test")
+    assert host is not None
+    return host.name
+
+
+@pytest.mark.parametrize("name", ["cname", "many", "truncated", "short-ttl", "changing"])
+def test_hosts_with_addresses_have_them(web: Served, name: str) -> None:
+    async def scene() -> None:
+        async with resolver(web.running.dns_port) as made:
+            found = await made.resolve(exhibit(web, f"dns-{name}"))
+        assert len(found.addresses) == (32 if name == "many" else len(set(found.addresses)))
+        assert found.addresses
+        assert 300 <= found.ttl_s <= 6 * 3600
+
+    run(scene())
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("name", ["nxdomain", "servfail", "refused", "silent", "empty", "garbage", "cname-loop"])
+def test_hosts_without_an_address_have_none_and_are_left_alone_for_a_while(web: Served, name: str, plain: bool) -> None:
+    async def scene() -> None:
+        async with resolver(web.running.dns_port, failure_ttl_s=7) as made:
+            found = await made.resolve(exhibit(web, f"dns-{name}"))
+        assert (found.addresses, found.ttl_s) == ((), 7)
+
+    run(scene(), plain=plain)
+
+
+def test_a_slow_answer_is_waited_for(web: Served) -> None:
+    async def scene() -> None:
+        async with resolver(web.running.dns_port, timeout_s=3) as made:
+            assert (await made.resolve(exhibit(web, "dns-slow"))).addresses
+
+    run(scene())
+
+
+def test_an_answer_holds_for_its_clamped_time_and_then_is_asked_for_again(web: Served) -> None:
+    async def scene() -> None:
+        clock = HandClock()
+        async with resolver(web.running.dns_port, clock, min_ttl_s=10, max_ttl_s=20) as made:
+            name = exhibit(web, "dns-rebinding")
+            first = await made.resolve(name)
+            assert 10 <= first.ttl_s <= 20
+            clock.at_s += first.ttl_s - 1
+            later = await made.resolve(name)
+            assert (later.addresses, later.ttl_s) == (first.addresses, 1)
+            clock.at_s += 1
+            assert (await made.resolve(name)).ttl_s > 1
+
+    run(scene())
+
+
+def test_one_question_is_under_way_per_name_and_failures_are_remembered() -> None:
+    async def scene() -> None:
+        asked: list[bytes] = []
+        clock = HandClock()
+        async with counting_server(asked) as port, resolver(port, clock) as made:
+            answers = await asyncio.gather(*(made.resolve("a.test") for _ in range(50)))
+            assert {answer.addresses for answer in answers} == {()}
+            assert len(asked) == 2, "A and AAAA"
+            clock.at_s += 29
+            await made.resolve("a.test")
+            assert len(asked) == 2
+            clock.at_s += 2
+            await made.resolve("a.test")
+            assert len(asked) == 4
+
+    run(scene())
+
+
+def test_the_cache_is_bounded_and_the_oldest_goes() -> None:
+    async def scene() -> None:
+        asked: list[bytes] = []
+        async with counting_server(asked) as port, resolver(port, hosts=10) as made:
+            for number in range(30):
+                await made.resolve(f"h{number}.test")
+            assert len(made._known) == 10
+            await made.resolve("h29.test")
+            assert len(asked) == 60
+            await made.resolve("h0.test")
+            assert len(asked) == 62
+
+    run(scene())
+
+
+def test_one_who_no_longer_waits_does_not_take_the_answer_from_others(web: Served) -> None:
+    async def scene() -> None:
+        async with resolver(web.running.dns_port, timeout_s=3) as made:
+            name = exhibit(web, "dns-slow")
+            hasty, patient = (asyncio.create_task(made.resolve(name)) for _ in range(2))
+            await asyncio.sleep(0)
+            hasty.cancel()
+            assert (await patient).addresses
+
+    run(scene())
+
+
+def test_closing_answers_what_is_under_way(web: Served) -> None:
+    async def scene() -> None:
+        async with resolver(web.running.dns_port, timeout_s=5) as made:
+            waiting = asyncio.create_task(made.resolve(exhibit(web, "dns-silent")))
+            await asyncio.sleep(0)
+        assert (await waiting).addresses == ()
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        *(("127.0.0.1", "127.0.0.1"), ("[::1]", "::1"), ("::1", "::1"), ("[2001:DB8::0:1]", "2001:db8::1")),
+        ("[::ffff:10.0.0.1]", "::ffff:a00:1"),
+    ],
+)
+def test_literals_are_answered_at_once(host: str, address: str) -> None:
+    async def scene() -> None:
+        asked: list[bytes] = []
+        async with counting_server(asked) as port, resolver(port) as made:
+            found = await made.resolve(host)
+            assert found.addresses == (address,) == (await StaticResolver(StaticConfig()).resolve(host)).addresses
+            assert asked == []
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    "host", ["", ".", "a..test", "x" * 64 + ".test", "a." * 200 + "test", "bü.test", "a b", "[x]", "1.2.3"]
+)
+def test_a_bad_name_has_no_address_and_raises_nothing(host: str) -> None:
+    async def scene() -> None:
+        asked: list[bytes] = []
+        async with counting_server(asked) as port, resolver(port) as made:
+            assert (await made.resolve(host)).addresses == ()
+
+    run(scene())
+
+
+def test_a_static_resolver_knows_its_hosts_and_no_others() -> None:
+    async def scene() -> None:
+        made = StaticResolver(StaticConfig(hosts={"a.test": ("127.0.0.1", "::1")}, ttl_s=5))
+        found = await made.resolve("a.test")
+        assert (found.addresses, found.ttl_s) == (("127.0.0.1", "::1"), 5)
+        assert (await made.resolve("b.test")).addresses == ()
+
+    run(scene())
