@@ -3,10 +3,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-TOOLS := curl dig wrk
+TOOLS := curl dig wrk strace
 DEMO ?= demo-crawl
 
-.PHONY: help demo test test-long check lint types layers unit setup tools bench clean
+.PHONY: help demo test test-long check lint types layers unit setup tools bench bench-tools long-tools clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -16,7 +16,7 @@ demo: setup ## crawl a simulated web on this machine and compare the result with
 
 test: setup tools check unit ## all checks and the default tests
 
-test-long: setup tools ## the tests that take minutes
+test-long: setup long-tools ## the tests that take minutes
 	$(BIN)/pytest -m long --timeout 1800
 
 check: lint types layers ## style, types and layers
@@ -38,6 +38,19 @@ bench: setup tools ## measure the framework and the simulated web
 	$(BIN)/whimbrel bench flow
 	$(BIN)/whimbrel bench simweb
 
+bench-tools: setup ## install the crawlers that `whimbrel bench peers` compares with
+	@if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq nginx wget wget2 >/dev/null; \
+	else echo "note: install nginx, wget and wget2 yourself"; fi
+	$(PYTHON) -m venv .bench-venv
+	.bench-venv/bin/pip install --quiet --disable-pip-version-check scrapy 'crawlee[parsel]'
+
+long-tools: tools ## what the long tests need: Chromium, and documentation to parse
+	@if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	    chromium python3-doc postgresql-doc sqlite3-doc git-doc >/dev/null; \
+	else echo "note: without chromium and documentation packages some long tests are skipped"; fi
+
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
@@ -52,8 +65,8 @@ tools:
 	if [ -n "$$missing" ]; then \
 	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	    echo "installing$$missing"; \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq curl bind9-dnsutils wrk >/dev/null; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq curl bind9-dnsutils wrk strace >/dev/null; \
 	  else echo "note: no$$missing on this machine; the tests that need them are skipped"; fi; fi
 
 clean: ## remove the environment and everything that was built
-	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .bench-venv $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

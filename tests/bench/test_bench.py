@@ -32,3 +32,21 @@ def test_the_simulated_web_serves_a_million_hosts_without_errors_in_little_memor
     assert found["server_peak_mb"] < 200
     assert found["pages_per_s"] > 1_000, "a figure far from the bound means that something is broken, not slow"
     assert 26_000 < found["bytes_per_page"] < 31_000
+
+
+def test_a_crawl_goes_on_with_a_state_that_was_built_and_says_what_it_costs() -> None:
+    sizes = ["--known", "5000", "--hosts", "400", "--one-host", "500", "--taken", "400"]
+    done = bench("scale", *sizes, "--time", "4s")
+    assert done.returncode in (0, 1), done.stderr
+    found = json.loads(done.stdout)
+    assert found["built"]["known"] == 5_000
+    assert found["built"]["queued"] == 400 * 3 + 500 - 400 + 1, "and the seed"
+    assert found["small"]["visits"] > 20
+    assert found["large"]["visits"] > 100
+    assert found["large"]["first_s"] < 10
+
+
+def test_a_crawl_of_slow_hosts_keeps_many_of_them_busy() -> None:
+    done = bench("wide", "--hosts", "50", "--pages", "3")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["share"] > 0.3

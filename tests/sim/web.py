@@ -31,8 +31,7 @@ def serve(spec: WebSpec, state: Path) -> Iterator[Served]:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         try:
             running = await_running(server, state)
-            ports = {"http_port": running.http_port, "https_port": running.https_port}
-            yield Served(running, Web(msgspec.structs.replace(spec, **ports)))
+            yield Served(running, Web(msgspec.structs.replace(spec, **running.ports())))
         finally:
             server.terminate()
             server.wait(10)

@@ -6,12 +6,15 @@ from typing import Annotated, Final
 import typer
 
 from whimbrel import __version__
-from whimbrel.cli import bench, crawl, demo, graph, simweb
+from whimbrel.cli import bench, config, crawl, demo, fetch, graph, query, simweb, status, verify, why
+from whimbrel.commit.committed import NotACrawl
 from whimbrel.flow.error import FlowError
 from whimbrel.job.crawl import CrawlError
+from whimbrel.job.options import OptionError
 from whimbrel.simweb.server.control import ControlError
 from whimbrel.simweb.server.listen import ListenError
 from whimbrel.simweb.spec import SpecError
+from whimbrel.state.rocks import StateError
 
 _BENCH: Final = {"brotli", "cryptography", "dns", "h2", "warcio", "zstandard"}
 """What only the `bench` extra installs."""
@@ -24,6 +27,13 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command("crawl")(crawl.crawl)
+app.command("resume")(crawl.resume)
+app.command("status")(status.status)
+app.command("why")(why.why)
+app.command("verify")(verify.verify)
+app.command("query")(query.query)
+app.command("fetch")(fetch.fetch)
+app.add_typer(config.app, name="config")
 app.command("demo")(demo.demo)
 app.command("graph")(graph.graph)
 app.add_typer(simweb.app, name="simweb")
@@ -49,7 +59,7 @@ def main() -> None:
     """The entry point: expected errors end in one clear line, not in a traceback."""
     try:
         app()
-    except (FlowError, CrawlError, ControlError, ListenError, SpecError) as error:
+    except (FlowError, CrawlError, ControlError, ListenError, NotACrawl, OptionError, SpecError, StateError) as error:
         _end(str(error))
     except OSError as error:
         _end(f"{error.filename}: {error.strerror}" if error.filename else str(error))

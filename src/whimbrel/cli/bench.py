@@ -1,6 +1,7 @@
 """`whimbrel bench`: measure, and print what the documentation quotes."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -8,7 +9,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from whimbrel.cli.display import plain_console
+from whimbrel.cli.politeness import politeness
+from whimbrel.cli.scale import scale
+from whimbrel.cli.unit import duration_s
+from whimbrel.cli.wide import wide
+
 app = typer.Typer(no_args_is_help=True, help="Measure Whimbrel on this machine.")
+app.command("politeness")(politeness)
+app.command("wide")(wide)
+app.command("scale")(scale)
 JsonOption = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 DIRECT_US = 1.0
@@ -69,3 +79,66 @@ def simweb(
         )
     good = found.pages_per_s >= SIMWEB_PAGES_PER_S and found.server_peak_mb < SIMWEB_MB and found.errors == 0
     raise typer.Exit(0 if good else 1)
+
+
+@app.command()
+def peers(
+    corpus: Annotated[
+        list[str] | None, typer.Option(help="small or realistic; may be repeated. Both by default.")
+    ] = None,
+    peer: Annotated[list[str] | None, typer.Option(help="Only this crawler; may be repeated.")] = None,
+    pages: Annotated[int, typer.Option(min=1, help="Pages of the small corpus, on 100 hosts.")] = 20_000,
+    hosts: Annotated[int, typer.Option(min=1, help="Hosts of the realistic corpus, with 3 pages each.")] = 20_000,
+    sample: Annotated[int, typer.Option(min=1, help="About how many pages of a corpus slow peers crawl.")] = 2_000,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds, peer after peer; the median counts.")] = 1,
+    connections: Annotated[int, typer.Option(min=1, help="Connections or threads of each crawler.")] = 64,
+    timeout: Annotated[str, typer.Option(help="A crawler is stopped after this time.")] = "3m",
+    peers_env: Annotated[Path, typer.Option(help="Where Scrapy and Crawlee are installed.")] = Path(".bench-venv"),
+    work: Annotated[Path | None, typer.Option(help="Keep the corpora here for the next time.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw CPU per page into this SVG file.")] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Whimbrel beside Scrapy, Crawlee, wget2 and wget: CPU, speed, memory and bytes stored on the same pages.
+
+    All of them run on one core of a private network; `make bench-tools` installs them. Exit codes: 0 CPU per page is at
+    most a tenth of Scrapy's and four times wget2's, 1 it is not, 2 the comparison cannot run, 3 a bar is not judged.
+    """
+    from whimbrel.bench.peers import corpus as corpora
+    from whimbrel.bench.peers import report
+    from whimbrel.bench.peers.api import PeersError
+    from whimbrel.bench.peers.plot import plot as draw
+    from whimbrel.bench.peers.runner import NAMES
+    from whimbrel.bench.peers.start import Options, start
+
+    specs = {"small": corpora.small(pages), "realistic": corpora.realistic(hosts)}
+    options = Options(
+        corpora=[specs[_one_of(name, tuple(specs))] for name in corpus or specs],
+        peers=[_one_of(name, NAMES) for name in peer or ()],
+        peers_env=peers_env,
+        work=work,
+        sample=sample,
+        rounds=rounds,
+        connections=connections,
+        timeout_s=duration_s(timeout),
+    )
+    try:
+        found = start(options)
+    except PeersError as error:
+        typer.echo(f"whimbrel: {error}", err=True)
+        raise typer.Exit(2) from error
+    table = report.rows(found)
+    judged = report.verdicts(table)
+    if plot is not None:
+        plot.write_text(draw(table), encoding="utf-8")
+    if json_:
+        whole = {"rows": table, "verdicts": judged, "found": found}
+        typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
+    else:
+        report.show(plain_console(), found)
+    raise typer.Exit(report.exit_code(judged))
+
+
+def _one_of(name: str, known: tuple[str, ...]) -> str:
+    if name not in known:
+        raise typer.BadParameter(f"{name!r} is none of {', '.join(known)}")
+    return name

@@ -1,108 +1,167 @@
-"""`whimbrel crawl`."""
+"""`whimbrel crawl` and `whimbrel resume`."""
 
-import re
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import msgspec
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from whimbrel.cli.display import ProgressDisplay, plain_console
-from whimbrel.cli.unit import duration_s, server_address
-from whimbrel.job.crawl import CrawlError, CrawlOptions, Result
+from whimbrel.cli.summary import print_summary, summary
+from whimbrel.job.configure import seeds as seeds_of
 from whimbrel.job.crawl import crawl as run_crawl
-from whimbrel.url import Url, parse
+from whimbrel.job.crawl import plan_of
+from whimbrel.job.crawl import resume as run_resume
+from whimbrel.job.options import JOB_FILE, CrawlOptions, Given, OptionError, combined, environment, read_job
+from whimbrel.job.parts import wiring_names
+from whimbrel.job.progress import Result
+from whimbrel.job.setting import parsed_settings
+
+_COMMAND_LINE = "command line"
 
 
 def crawl(
-    seeds: Annotated[list[str], typer.Argument(metavar="SEED...", help="URLs to begin with; without a scheme, https.")],
-    into: Annotated[Path | None, typer.Option(help="Directory for the result; ./HOST-DATE by default.")] = None,
-    scope: Annotated[str, typer.Option(help="host (the seeds' hosts) or any.")] = "host",
-    max_pages: Annotated[int | None, typer.Option(min=1, help="Stop after this many visits.")] = None,
-    max_depth: Annotated[int, typer.Option(min=0, help="Hops from a seed.")] = 20,
-    delay: Annotated[str, typer.Option(help="From the end of a visit to the next on the same host.")] = "1s",
-    connections: Annotated[int, typer.Option(min=1, max=10_000, help="Visits under way at once.")] = 32,
-    user_agent: Annotated[str, typer.Option(help="How the crawler names itself.")] = "whimbrel",
-    resolver: Annotated[
-        str, typer.Option(metavar="ADDRESS:PORT", callback=server_address, help="Name server; the system's by default.")
-    ] = "",
-    ca: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="Trusted certificates instead of the system's.")
-    ] = None,
-    allow_network: Annotated[
-        list[str] | None, typer.Option(metavar="CIDR", help="A private network that may be crawled; may be repeated.")
-    ] = None,
+    seeds: Annotated[list[str] | None, typer.Argument(metavar="SEED...", help="URLs to begin with.")] = None,
+    into: Annotated[Path | None, typer.Option(help="Directory for the crawl.", show_default="HOST-DATE")] = None,
+    job: Annotated[Path | None, typer.Option(help="A job file; options given here win over it.")] = None,
     with_: Annotated[
         list[Path] | None, typer.Option("--with", metavar="FILE.py", help="Components and providers of your own.")
     ] = None,
-    wiring: Annotated[
-        str, typer.Option(metavar="WIRING", help="A wiring that Whimbrel ships, or a TOML file.")
-    ] = "standalone",
+    seeds_file: Annotated[
+        str | None, typer.Option("--seeds", metavar="FILE", help="More seeds, one per line; - reads standard input.")
+    ] = None,
+    sitemap: Annotated[bool | None, typer.Option("--sitemap", help="Look for /sitemap.xml on every host.")] = None,
+    mode: Annotated[str | None, typer.Option(help="site or broad.", show_default="site")] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="page, prefix, host, domain or any.", show_default="host; any in broad mode")
+    ] = None,
+    order: Annotated[str | None, typer.Option(help="breadth, depth or ascend.", show_default="breadth")] = None,
+    requisites: Annotated[
+        bool | None, typer.Option("--requisites", help="Also images, styles and scripts, one hop out of scope.")
+    ] = None,
+    max_pages: Annotated[int | None, typer.Option(min=1, help="Stop after this many requests for pages.")] = None,
+    max_pages_per_host: Annotated[int | None, typer.Option(min=1, help="1,000 in broad mode.")] = None,
+    max_depth: Annotated[
+        int | None, typer.Option(min=0, help="Hops from a seed; 0: no limit.", show_default="20")
+    ] = None,
+    max_time: Annotated[str | None, typer.Option(metavar="DURATION", help="Stop after this time: 10m.")] = None,
+    max_bytes: Annotated[str | None, typer.Option(metavar="SIZE", help="Stop after this many bytes: 10GB.")] = None,
+    max_file_size: Annotated[str | None, typer.Option(metavar="SIZE", help="Of one body.", show_default="20MB")] = None,
+    max_rate: Annotated[str | None, typer.Option(metavar="SIZE/s", help="Of all traffic: 5MB/s.")] = None,
+    delay: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Between requests to a host, a domain, an address.")
+    ] = None,
+    connections: Annotated[int | None, typer.Option(min=1, help="Requests at once.", show_default="64")] = None,
+    robots: Annotated[str | None, typer.Option(help="seed (strict) or rfc9309.", show_default="seed")] = None,
+    user_agent: Annotated[str | None, typer.Option(help="How the crawler names itself.")] = None,
+    contact: Annotated[str | None, typer.Option(metavar="URL|MAIL", help="Whom site owners can ask.")] = None,
+    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only URLs that match one.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="No URL that matches one.")] = None,
+    mime: Annotated[list[str] | None, typer.Option(metavar="TYPE", help="Types whose bodies are kept.")] = None,
+    block: Annotated[list[str] | None, typer.Option(metavar="HOST", help="A host or domain not to visit.")] = None,
+    header: Annotated[list[str] | None, typer.Option(metavar="K:V", help="A further request header.")] = None,
+    cookies: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="A file of cookies to send.")
+    ] = None,
+    proxy: Annotated[str | None, typer.Option(metavar="URL", help="A proxy for all requests.")] = None,
+    allow_network: Annotated[
+        list[str] | None, typer.Option(metavar="CIDR", help="A private network that may be crawled.")
+    ] = None,
+    resolver: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Name server.")] = None,
+    ca: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Trusted certificates.")] = None,
+    wiring: Annotated[str | None, typer.Option(help="A wiring or a TOML file.", show_default="standalone")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PART.KEY=VALUE", help="A setting of one part.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, crawl nothing.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Crawl from seeds and keep what became of every URL.
+    """Crawl from seeds into a directory: a web archive, and tables that answer SQL.
 
-    This version honours no robots.txt yet and therefore goes to loopback addresses only: name them with
-    --allow-network 127.0.0.0/8. Exit codes: 0 done, 1 failed, 2 usage, 3 stopped with work left.
+    Every list option may be repeated. Exit codes: 0 done, 1 failed, 2 usage, 3 stopped with work left.
     """
-    urls = [_seed(seed) for seed in seeds]
-    if scope not in ("host", "any"):
-        raise typer.BadParameter("scope is host or any")
-    options = CrawlOptions(
-        seeds=tuple(url.text for url in urls),
-        into=into or Path(f"{urls[0].host.strip('[]')}-{datetime.now(UTC):%Y-%m-%d}"),
-        scope="host" if scope == "host" else "any",
-        max_pages=max_pages,
-        max_depth=max_depth,
-        delay_s=duration_s(delay),
-        connections=connections,
-        user_agent=user_agent,
-        resolver=resolver,
-        ca=str(ca or ""),
-        allow_networks=tuple(allow_network or ()),
-        with_files=tuple(with_ or ()),
-        wiring=wiring,
-    )
+    # Most parameters are options of the same name.
+    named = {key: value for key, value in locals().items() if key in CrawlOptions.__struct_fields__}
+    files = {"cookies": cookies, "ca": ca}
+    found = named | {
+        **{key: None if path is None else str(path.resolve()) for key, path in files.items()},
+        "wiring": None if wiring is None else _wiring(wiring),
+        "with_files": [str(path.resolve()) for path in with_ or ()] or None,
+        "set": parsed_settings(set_ or []) or None,
+        "seeds": _all_seeds(seeds or [], seeds_file) or None,
+    }
+    given = _given(found, job)
+    directory = into or _default_directory(given)
+    if dry_run:
+        plan_of(given, directory)
+        typer.echo(f"The job is sound. It would crawl into {directory}.")
+        return
     console = plain_console(stderr=json_)
     with ProgressDisplay(console) as display:
-        result = run_crawl(options, display.show, display.say)
-    if json_:
-        typer.echo((options.into / "summary.json").read_text(encoding="utf-8"), nl=False)
+        result = run_crawl(given, directory, display.show, display.say)
+    _end(console, directory, result, as_json=json_)
+
+
+def resume(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The crawl's directory.")],
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PART.KEY=VALUE", help="A setting of one part.")
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Go on with a crawl, however it ended: stopped, killed, out of disk, or out of power.
+
+    Exit codes: 0 done, 1 failed, 2 usage, 3 stopped with work left.
+    """
+    path = directory / JOB_FILE
+    layers: list[tuple[str, dict[str, Any]]] = [(JOB_FILE, read_job(path) if path.exists() else {})]
+    settings = parsed_settings(set_ or [])
+    if settings:
+        layers.append((_COMMAND_LINE, {"set": settings}))
+    console = plain_console(stderr=json_)
+    with ProgressDisplay(console) as display:
+        result = run_resume(combined(layers), directory, display.show, display.say)
+    _end(console, directory, result, as_json=json_)
+
+
+def _given(found: dict[str, Any], job: Path | None) -> Given:
+    layers: list[tuple[str, dict[str, Any]]] = []
+    if job is not None:
+        layers.append((str(job), read_job(job)))
+    layers.append(("environment", environment()))
+    layers.append((_COMMAND_LINE, {key: value for key, value in found.items() if value is not None}))
+    return combined(layers)
+
+
+def _all_seeds(named: list[str], file: str | None) -> list[str]:
+    if file is None:
+        return named
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"--seeds {file}: {error}") from error
+    lines = (line.strip() for line in text.splitlines())
+    return [*named, *(line for line in lines if line and not line.startswith("#"))]
+
+
+def _wiring(name: str) -> str:
+    """A file is named in full, so that the crawl can be resumed from anywhere."""
+    return name if name in wiring_names() else str(Path(name).resolve())
+
+
+def _default_directory(given: Given) -> Path:
+    found = seeds_of(given.options)
+    if not found:
+        raise OptionError("there is no seed; name a URL, or a file of URLs with --seeds")
+    return Path(f"{found[0].host.strip('[]')}-{datetime.now(UTC):%Y-%m-%d}")
+
+
+def _end(console: Console, directory: Path, result: Result, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(summary(directory, result)), indent=2).decode())
     else:
-        print_summary(console, options, result)
+        print_summary(console, directory, result)
     raise typer.Exit(result.exit_code)
-
-
-def _seed(text: str) -> Url:
-    """A seed as a person writes it; without a scheme, https."""
-    has_scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)", text) is not None
-    url = parse(text if has_scheme else f"https://{text}")
-    if url is None:
-        raise CrawlError(f"{text!r} is not an http or https URL")
-    return url
-
-
-def print_summary(console: Console, options: CrawlOptions, result: Result) -> None:
-    progress, report = result.progress, result.report
-    console.print(
-        f"[bold]{result.state}[/bold]: {progress.visited:,} visits in {progress.elapsed_s:.1f} s "
-        f"({progress.pages_per_s:,.0f}/s), {progress.bytes / 1e6:,.1f} MB",
-        highlight=False,
-    )
-    table = Table(box=None, padding=(0, 2), show_header=False)
-    for reason, count in sorted(progress.reasons.items(), key=lambda item: -item[1]):
-        table.add_row(*reason.split(" ", 1), f"{count:,}")
-    for reason, count in sorted(result.refused.items(), key=lambda item: -item[1]):
-        table.add_row("links not queued", reason, f"{count:,}")
-    console.print(table)
-    for line in report.lines()[1:]:
-        console.print(line, style="red", markup=False)
-    if progress.visited and progress.outcomes.get("failed", 0) == progress.visited:
-        console.print("Nothing was fetched; the reasons above say why.", style="bold red")
-    if progress.queued:
-        console.print(f"{progress.queued:,} URLs are still queued.")
-    file = options.into / "outcomes.jsonl"
-    if file.exists():
-        console.print(f"The outcome of every visit is in {file}", highlight=False, markup=False)

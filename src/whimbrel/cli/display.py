@@ -1,16 +1,17 @@
 """Progress for people: a live panel on a terminal, plain lines elsewhere."""
 
+import json
 import time
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
+import msgspec
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from whimbrel.job.crawl import Progress
+from whimbrel.job.progress import Progress
 
 _LINE_EVERY_S: Final = 2.0
 
@@ -19,6 +20,20 @@ def plain_console(*, stderr: bool = False) -> Console:
     """A console whose lines a pipe can be searched for: nothing is wrapped unless a person watches."""
     console = Console(stderr=stderr)
     return console if console.is_terminal else Console(stderr=stderr, width=200, soft_wrap=True)
+
+
+def printable(text: str) -> str:
+    """What pages and servers say, for a terminal: control characters, and marks that turn the direction of writing, as
+    escapes. Otherwise a title could rewrite the screen."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def json_text(value: Any) -> str:
+    """Indented JSON in which such characters are written as JSON's own escapes: the values are the same."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
 
 
 class ProgressDisplay:
@@ -41,7 +56,7 @@ class ProgressDisplay:
             self._live.stop()
 
     def say(self, line: str) -> None:
-        self._console.print(line, highlight=False, markup=False)
+        self._console.print(printable(line), highlight=False, markup=False)
 
     def show(self, progress: Progress) -> None:
         if self._live is not None:
@@ -55,20 +70,25 @@ def one_line(progress: Progress) -> str:
     outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in progress.outcomes.items())
     return (
         f"{progress.elapsed_s:6.1f} s  {progress.visited:,} visited ({progress.pages_per_s:,.0f}/s), "
-        f"{progress.queued:,} queued, {progress.visiting} under way; {outcomes or 'nothing yet'}"
+        f"{progress.queued:,} queued, {progress.visiting} under way; {outcomes or 'nothing yet'}; "
+        f"bound by {progress.bound_by}{_ending(progress)}"
     )
+
+
+def _ending(progress: Progress) -> str:
+    if progress.left_s is None or not progress.queued:
+        return ""
+    left = progress.left_s
+    text = f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min" if left < 7200 else f"{left / 3600:.1f} h"
+    return f"; at least {text} to go"
 
 
 def _panel(progress: Progress) -> Group:
     numbers = Table.grid(padding=(0, 2))
     numbers.add_row("visited", f"{progress.visited:,}", f"{progress.pages_per_s:,.0f} pages/s")
-    numbers.add_row("queued", f"{progress.queued:,}", f"{progress.visiting} under way")
-    numbers.add_row("bytes", f"{progress.bytes / 1e6:,.1f} MB", f"{progress.elapsed_s:.1f} s")
+    numbers.add_row("queued", f"{progress.queued:,}", f"{progress.visiting} under way, {progress.hosts:,} hosts")
+    numbers.add_row("bytes", f"{progress.bytes / 1e6:,.1f} MB", f"{progress.elapsed_s:.1f} s{_ending(progress)}")
     for outcome, count in progress.outcomes.items():
         numbers.add_row(Text(outcome, style="green" if outcome == "stored" else "yellow"), f"{count:,}", "")
-    queues = Table.grid(padding=(0, 2))
-    for name, (fill, capacity) in progress.connectors.items():
-        queues.add_row(
-            Text(name, style="dim"), ProgressBar(total=capacity, completed=fill, width=24), f"{fill}/{capacity}"
-        )
-    return Group(numbers, Text(""), queues)
+    bound = Text(f"bound by {progress.bound_by}", style="red" if progress.trouble else "dim")
+    return Group(numbers, Text(""), bound)

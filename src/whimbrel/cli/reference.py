@@ -1,25 +1,23 @@
-"""The reference of commands, written from the commands: `python -m whimbrel.cli.reference > docs/commands.md`."""
+"""The references of commands and of job files, written from the code.
 
+`python -m whimbrel.cli.reference > docs/commands.md`; `python -m whimbrel.cli.reference job-file > docs/job-file.md`.
+"""
+
+import sys
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import typer.main
 
 from whimbrel.cli.app import app
-
-_HEAD = """\
-# Commands
-
-Written from the commands by `python -m whimbrel.cli.reference`; a test fails when it is out of date.
-
-Exit codes everywhere: 0 done, 1 failed, 2 usage, 3 stopped with work left. Durations take units: `250ms`, `0.5s`,
-`10m`, `2h`, `1d`.
-"""
+from whimbrel.cli.reference_head import COMMANDS, JOB_FILE
+from whimbrel.job import reference as job
 
 
 def reference() -> str:
     root: Any = typer.main.get_command(app)
-    return _HEAD + "".join(_section(path, command) for path, command in _walk("whimbrel", root))
+    return COMMANDS + "".join(_section(path, command) for path, command in _walk("whimbrel", root))
 
 
 def _walk(path: str, command: Any) -> Iterator[tuple[str, Any]]:
@@ -46,5 +44,61 @@ def _section(path: str, command: Any) -> str:
     return "\n".join(lines) + "\n"
 
 
+def job_reference() -> str:
+    """Every option of a job file, and every setting of every part."""
+    wired, others = job.parts()
+    spellings = _spellings()
+    rows = [
+        f"| `{field.name}` | {spellings[field.name]} | {field.kind} | {_shown(field.default)} | {_cell(field.text)} |"
+        for field in job.options()
+    ]
+    sections = [
+        JOB_FILE,
+        "\n## Options\n\n| option | command line | type | default | |\n|---|---|---|---|---|\n",
+        *(f"{row}\n" for row in rows),
+        "\n## Settings of the parts\n\n",
+        "The parts of the wiring `standalone`. A setting with ¹ is decided by the options, unless it is set.\n",
+        *map(_part_section, wired),
+        "\n## Parts that can take another's place\n\n",
+        "They are named by `use` in a wiring of your own, and configured there or by the name they have there.\n",
+        *map(_part_section, others),
+    ]
+    return "".join(sections)
+
+
+def _part_section(part: job.Part) -> str:
+    heading = f"\n### {part.name}\n\n`{part.use}`: {part.about}\n"
+    if not part.fields:
+        return heading + "It has no settings.\n"
+    rows = [
+        f"| `{field.name}`{'¹' if field.name in part.derived else ''} | {field.kind} | {_shown(field.default)} "
+        f"| {_cell(field.text)} |\n"
+        for field in part.fields
+    ]
+    return "".join([heading, "\n| setting | type | default | |\n|---|---|---|---|\n", *rows])
+
+
+def _spellings() -> dict[str, str]:
+    """How the command line spells each option."""
+    root: Any = typer.main.get_command(app)
+    found = {parameter.name: parameter for parameter in root.commands["crawl"].params}
+    names = {"with_files": "with_", "set": "set_"}
+    spelt = {}
+    for field in job.options():
+        parameter = found[names.get(field.name, field.name)]
+        spelt[field.name] = (
+            f"`{parameter.opts[-1]}`" if parameter.param_type_name == "option" else "`SEED...`, `--seeds`"
+        )
+    return spelt
+
+
+def _shown(value: Any) -> str:
+    return "" if value in (None, "", (), {}) else f"`{msgspec.json.encode(value).decode()}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 if __name__ == "__main__":
-    typer.echo(reference(), nl=False)
+    typer.echo(job_reference() if sys.argv[1:] == ["job-file"] else reference(), nl=False)

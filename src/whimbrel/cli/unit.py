@@ -1,20 +1,18 @@
 """Values of options: durations with units, addresses with ports."""
 
 import ipaddress
-import re
-from typing import Final
 
 import typer
 
-_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+from whimbrel.job import unit
 
 
 def duration_s(text: str) -> float:
     """`0.5s`, `10m`, `2h`, `1d`, `250ms`; a number alone is seconds."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*", text)
-    if match is None:
-        raise typer.BadParameter(f"{text!r} is not a duration; write for example 0.5s, 10m or 2h")
-    return float(match[1]) * _SECONDS[match[2] or "s"]
+    try:
+        return unit.duration_s(text)
+    except unit.UnitError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def server_address(text: str) -> str:

@@ -5,6 +5,11 @@ new to the *frontier*. The frontier keeps an entry in its host's queue until the
 finished, so there is no in-flight state to lose. The *traversal* takes what the frontier's gate lets out (Hunyadi §4:
 traversal and load-balancer components).
 
-`api.py` has the contracts. `memory.py` keeps everything in memory: enough to crawl a simulated web, and the reference
-for the on-disk frontier's contract tests.
+A host waits for its *turn* on disk, all but the nearest (`turn.py`, `schedule.py`); its *queue* is on disk too, all but
+its head (`queue.py`). The *gate* has the clocks of hosts, domains and addresses, and lives in memory only: after a
+restart everything counts as just visited. The frontier owns hosts, queues and turns; the gate owns its clocks; URL-seen
+owns the known keys. All of them change the state's open group and nothing else, so that one commit holds what belongs
+together.
+
+`api.py` has the contracts; `disk.py` is the frontier, step by step.
 """

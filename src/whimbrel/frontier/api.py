@@ -1,58 +1,55 @@
-"""The frontier's contracts and messages."""
+"""The frontier's contracts."""
 
 from collections.abc import Callable
 from typing import Protocol
 
-import msgspec
+from whimbrel.visit import Discovered, Ending, HostName, Visit
 
-from whimbrel.url import Url
-
-
-class Discovered(msgspec.Struct, frozen=True, gc=False):
-    """A link was found. `redirects` counts the redirects in a row that led here; 0 for a link in a document."""
-
-    url: Url
-    depth: int
-    source: str = ""
-    """The URL it was found on; empty for a seed."""
-    redirects: int = 0
-
-
-class Visit(msgspec.Struct, frozen=True, gc=False):
-    """A URL that the gate has let out."""
-
-    url: Url
-    depth: int
-    source: str = ""
-    redirects: int = 0
+__all__ = ["Discovered", "Ending", "Frontier", "HostName", "UrlSeen", "Visit"]
 
 
 class UrlSeen(Protocol):
-    def add(self, url: Url) -> bool:
-        """Remember a URL; true when it was not known before."""
+    """Remembers every URL that was ever admitted, by its key of 128 bits."""
+
+    def add(self, key: bytes) -> bool:
+        """Remember a key as part of the open group; true when it was not known before. Exact providers never err;
+        others may say that a new key is known, never that a known one is new."""
 
 
 class Frontier(Protocol):
-    """Owns every URL between its discovery and the end of its visit."""
+    """Owns every URL between its discovery and the commit that carries its outcome.
 
-    def add(self, found: Discovered) -> None:
-        """Queue a URL that has not been seen before. A redirect's target goes to the head of its host's queue."""
+    All changes become part of the state's open group; a visit that is let out stays on disk until `finish`.
+    """
 
-    def take(self, now_s: float) -> Visit | None:
+    def add(self, found: Discovered) -> str:
+        """Queue a URL that was not seen before. Returns "" when it was queued, `seen` when it was known, and the
+        reason of its `dropped` outcome when a limit on first comers cut it. A redirect's target goes to the head of
+        the queue."""
+
+    def drop(self, text: str) -> bool:
+        """Remember a URL that a limit has cut; true when it was not known before."""
+
+    def take(self) -> Visit | None:
         """The next visit that may be made now; None when none may."""
 
-    def due_s(self) -> float | None:
-        """When the next visit may be made, if nothing else changes; None when that does not depend on time."""
+    def due_in_s(self) -> float | None:
+        """Seconds until `take` may give another answer, if nothing else changes; None when that is not a matter of
+        time."""
 
-    def finish(self, visit: Visit, now_s: float) -> None:
-        """The visit has been made and its outcome recorded: forget the entry, start the host's delay."""
+    def finish(self, visit: Visit, ending: Ending) -> None:
+        """The visit has its final outcome: forget the entry."""
+
+    def retry(self, visit: Visit, ending: Ending) -> float:
+        """The visit is to be made again; returns in how many seconds at the earliest."""
 
     @property
     def empty(self) -> bool:
-        """Nothing is queued and no visit is under way."""
+        """Nothing is queued, nothing waits to be tried again, and no visit is under way."""
 
     @property
-    def queued(self) -> int: ...
+    def queued(self) -> int:
+        """URLs without a final outcome, those under way and those to be tried again included."""
 
     @property
     def visiting(self) -> int: ...

@@ -1,57 +1,31 @@
-"""Takes links in: what is in scope and new goes to the frontier, the rest is counted by reason."""
+"""Decides for each link of a settled visit whether it is to be visited; pure but for a cache of decisions."""
 
-from collections import Counter
-from typing import Literal
+import msgspec
 
-from whimbrel.flow import Config, In, Needs, Sync
-from whimbrel.frontier.api import Discovered, Frontier, UrlSeen
-from whimbrel.url import parse
+from whimbrel.flow import In, Needs, Out, Sync
+from whimbrel.frontier.router import Route, Router
+from whimbrel.outcome import Outcome
+from whimbrel.parse.api import Parsed
 
 
-class DistributorConfig(Config, frozen=True):
-    seeds: tuple[str, ...] = ()
-    """URLs to begin with."""
-    scope: Literal["host", "any"] = "host"
-    """`host` keeps to the hosts of the seeds."""
-    max_depth: int = 20
-    """Hops from a seed."""
-    max_length: int = 2048
-    """Characters of a URL."""
+class Routed(msgspec.Struct, frozen=True, gc=False):
+    """A settled visit with what is to be done about its links: everything that one commit must hold."""
+
+    parsed: Parsed
+    route: Route | None
+    """None when it leads nowhere."""
 
 
 class Distributor(Sync):
-    Config = DistributorConfig
-    links = In(Discovered)
-    seen = Needs(UrlSeen)
-    frontier = Needs(Frontier)
+    parsed = In(Parsed)
+    routed = Out(Routed)
+    router = Needs(Router)
 
-    def __init__(self, config: DistributorConfig) -> None:
-        super().__init__(config)
-        self.refused: Counter[str] = Counter()
-        self._hosts: set[str] = set()
-
-    async def open(self) -> None:
-        for text in self.config.seeds:
-            url = parse(text)
-            if url is None:
-                raise ValueError(f"the seed {text!r} is not an http or https URL")
-            self.process(Discovered(url, 0))
-
-    def process(self, found: Discovered) -> None:
-        if not found.source:
-            self._hosts.add(found.url.host)
-        reason = self._refusal(found)
-        if reason:
-            self.refused[reason] += 1
-        else:
-            self.frontier.add(found)
-
-    def _refusal(self, found: Discovered) -> str:
-        """Why a link is not queued; empty when it is. URL-seen is asked last: it remembers what it is asked."""
-        if self.config.scope == "host" and found.url.host not in self._hosts:
-            return "out-of-scope"
-        if len(found.url.text) > self.config.max_length:
-            return "too-long"
-        if found.depth > self.config.max_depth:
-            return "too-many-hops"
-        return "" if self.seen.add(found.url) else "seen"
+    def process(self, parsed: Parsed) -> list[Routed]:
+        visit = parsed.fetched.visit
+        route = None
+        if parsed.redirect_to and parsed.outcome is Outcome.REDIRECTED:
+            route = self.router.redirect(visit, parsed.redirect_to)
+        elif parsed.page is not None and parsed.page.links:
+            route = self.router.route(visit, parsed.page)
+        return [Routed(parsed, route)]

@@ -1,23 +1,83 @@
-"""Takes what the frontier lets out, until there is nothing left."""
+"""Takes what the frontier lets out, until there is nothing left to wait for."""
+
+from collections.abc import Callable
+from typing import Protocol
 
 from whimbrel.clock import Clock
-from whimbrel.flow import Async, Needs, Out
-from whimbrel.frontier.api import Frontier, Visit
+from whimbrel.fetch.api import Exchange, Fetched
+from whimbrel.flow import Async, Config, Needs, Out
+from whimbrel.frontier.api import Frontier
+from whimbrel.qualify.api import HostDue
+from whimbrel.visit import Visit
+
+
+class TraversalConfig(Config, frozen=True):
+    patience_s: float = 600.0
+    """When nothing is under way and nothing is due within this time, the crawl ends with work left."""
+
+
+class Qualifying(Frontier, Protocol):
+    """A frontier that knows which hosts are to be qualified."""
+
+    def take_host(self) -> HostDue | None: ...
+
+    @property
+    def qualifying(self) -> int: ...
+
+
+class Committing(Protocol):
+    """Whoever makes results durable, and may fall behind."""
+
+    @property
+    def behind(self) -> bool: ...
+
+    def listen(self, changed: Callable[[], None]) -> None: ...
 
 
 class Traversal(Async):
+    """While the commit is behind nothing is let out: this is the crawl's back-pressure, and how it pauses when the
+    disk is full."""
+
+    Config = TraversalConfig
     visits = Out(Visit)
-    frontier = Needs(Frontier)
+    refused = Out(Fetched)
+    """Visits that are over without a request: robots.txt forbids them, or their host was given up."""
+    hosts = Out(HostDue)
+    frontier = Needs(Qualifying)
+    journal = Needs(Committing)
     clock = Needs(Clock)
 
     async def run(self) -> None:
         self.frontier.listen(self.activity.set)
+        self.journal.listen(self.activity.set)
         while not self.draining:
-            visit = self.frontier.take(self.clock.now_s())
-            if visit is not None:
-                await self.visits.put(visit)
-            elif self.frontier.empty:
+            moved = False if self.journal.behind else await self._step()
+            if moved:
+                continue
+            if self._over():
                 return
-            else:
-                due_s = self.frontier.due_s()
-                await self.woken(None if due_s is None else max(0.0, due_s - self.clock.now_s()))
+            await self.woken(None if self.journal.behind else self.frontier.due_in_s())
+
+    async def _step(self) -> bool:
+        """Hand one thing on; false when there is nothing now."""
+        visit = self.frontier.take()
+        if visit is not None and visit.address:
+            await self.visits.put(visit)
+        elif visit is not None:
+            await self.refused.put(self._without_request(visit))
+        due = self.frontier.take_host()
+        if due is not None:
+            await self.hosts.put(due)
+        return visit is not None or due is not None
+
+    def _over(self) -> bool:
+        """Nothing is under way, and nothing will be for longer than we wait."""
+        frontier = self.frontier
+        if self.journal.behind or frontier.visiting or frontier.qualifying:
+            return False
+        due_s = frontier.due_in_s()
+        return due_s is None or due_s > self.config.patience_s
+
+    def _without_request(self, visit: Visit) -> Fetched:
+        wall_s = self.clock.wall_s()
+        return Fetched(visit, Exchange(None, visit.refusal, False, "", b"", wall_s, 0.0))  # noqa: FBT003

@@ -7,18 +7,27 @@ from whimbrel.flow import Registry, Wiring
 from whimbrel.flow.toml import read_wiring
 
 _COMPONENTS: Final = {
-    "archivist": "whimbrel.archive.archivist:Archivist",
+    "archivist": "whimbrel.commit.archivist:Archivist",
+    "dedupe": "whimbrel.dedupe.dedupe:Dedupe",
     "distributor": "whimbrel.frontier.distributor:Distributor",
     "downloader": "whimbrel.fetch.downloader:Downloader",
     "parser": "whimbrel.parse.parser:Parser",
+    "qualifier": "whimbrel.qualify.qualifier:Qualifier",
     "traversal": "whimbrel.frontier.traversal:Traversal",
 }
 _PROVIDERS: Final = {
+    "bloom-seen": "whimbrel.frontier.seen:BloomSeen",
     "curl-transport": "whimbrel.fetch.curl:CurlTransport",
+    "disk-content": "whimbrel.dedupe.rocks:RocksContent",
+    "disk-frontier": "whimbrel.frontier.disk:DiskFrontier",
+    "disk-seen": "whimbrel.frontier.seen:DiskSeen",
     "dns-resolver": "whimbrel.fetch.resolver:DnsResolver",
-    "memory-archive": "whimbrel.archive.memory:MemoryArchive",
-    "memory-frontier": "whimbrel.frontier.memory:MemoryFrontier",
-    "memory-seen": "whimbrel.frontier.memory:MemorySeen",
+    "gate": "whimbrel.frontier.gate:Gate",
+    "journal": "whimbrel.commit.journal:Journal",
+    "rocks-state": "whimbrel.state.rocks:RocksState",
+    "router": "whimbrel.frontier.router:Router",
+    "settlement": "whimbrel.commit.settlement:Settlement",
+    "static-resolver": "whimbrel.fetch.resolver:StaticResolver",
     "system-clock": "whimbrel.clock:SystemClock",
 }
 _HERE: Final = Path(__file__).parent

@@ -1,0 +1,99 @@
+"""A corpus on disk: a folder per host, as any web server serves it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from isal import igzip
+
+from whimbrel.bench.peers.api import CorpusSpec
+from whimbrel.bench.peers.page import PageWriter, host_name, origin
+from whimbrel.simweb.page import path
+
+SMALL_HOSTS: Final = 100
+REALISTIC_PAGES: Final = 3
+ROBOTS: Final = b"User-agent: *\nDisallow: /cgi-bin/\nDisallow: /search\n"
+_VERSION: Final = 1
+"""Counts the changes of what a specification means; a corpus of another version is made again."""
+
+
+def small(pages: int) -> CorpusSpec:
+    """Small pages on few hosts over http."""
+    hosts = min(SMALL_HOSTS, pages)
+    return CorpusSpec(
+        name="small",
+        hosts=hosts,
+        pages=max(1, pages // hosts),
+        page_bytes=28_000,
+        has_tail=False,
+        links=47,
+        neighbours=10,
+        scheme="http",
+        is_gzipped=False,
+    )
+
+
+def realistic(hosts: int) -> CorpusSpec:
+    """Many https hosts with few pages of all sizes, 12 KB in the median and 27 KB on average."""
+    return CorpusSpec(
+        name="realistic",
+        hosts=hosts,
+        pages=REALISTIC_PAGES,
+        page_bytes=12_000,
+        has_tail=True,
+        links=47,
+        neighbours=20,
+        scheme="https",
+        is_gzipped=True,
+    )
+
+
+class Corpus:
+    """`folder` holds `sites`/HOST/PATH; compressed pages are there as PATH.gz only."""
+
+    def __init__(self, spec: CorpusSpec, folder: Path) -> None:
+        self.spec = spec
+        self.folder = folder
+        self.sites = folder / "sites"
+
+    def prepare(self, say: Callable[[str], None]) -> None:
+        """Write it, unless the folder holds the same one already."""
+        mark = self.folder / "corpus.json"
+        content = msgspec.json.encode((_VERSION, self.spec))
+        if mark.exists() and mark.read_bytes() == content:
+            return
+        if self.folder.exists() and any(self.folder.iterdir()):
+            mark.unlink(missing_ok=True)  # What is there is overwritten; half of it must not pass for the whole.
+        say(f"writing {self.spec.hosts * self.spec.pages:,} pages of {self.spec.hosts:,} hosts")
+        for host, target, body in self.files():
+            name = target.removeprefix("/") or "index.html"
+            file = self.sites / host / (f"{name}.gz" if self.is_coded(target) else name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(body)
+        mark.write_bytes(content)
+
+    def files(self) -> Iterator[tuple[str, str, bytes]]:
+        """Host, request target and the bytes that are sent."""
+        writer = PageWriter(self.spec)
+        for number in range(self.spec.hosts):
+            host = host_name(number)
+            yield host, "/robots.txt", ROBOTS
+            for page in range(self.spec.pages):
+                body = writer.body(number, page)
+                yield host, path(page), igzip.compress(body, 2, mtime=0) if self.spec.is_gzipped else body
+
+    def is_coded(self, target: str) -> bool:
+        return self.spec.is_gzipped and target != "/robots.txt"
+
+    def names(self) -> list[str]:
+        return [host_name(number) for number in range(self.spec.hosts)]
+
+    def seeds(self, sample: int | None) -> list[str]:
+        """The roots of all hosts, or of as many neighbourhoods as have about that many pages together."""
+        spec = self.spec
+        hosts = spec.hosts
+        if sample is not None:
+            neighbourhoods = max(1, -(-sample // (spec.neighbours * spec.pages)))
+            hosts = min(hosts, neighbourhoods * spec.neighbours)
+        return [f"{origin(spec, number)}/" for number in range(hosts)]

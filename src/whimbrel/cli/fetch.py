@@ -1,0 +1,150 @@
+"""`whimbrel fetch`: one URL, nothing kept."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from whimbrel.cli.display import json_text, plain_console, printable
+from whimbrel.clock import SystemClock
+from whimbrel.dedupe.api import Fingerprinted
+from whimbrel.fetch.api import Exchange, Fetched
+from whimbrel.fetch.curl import CurlTransport
+from whimbrel.fetch.option import CurlConfig
+from whimbrel.fetch.resolver import DnsConfig, DnsResolver
+from whimbrel.frontier.gate import Gate, GateConfig
+from whimbrel.job.configure import seeds as seeds_of
+from whimbrel.job.configure import settings_of
+from whimbrel.job.options import CrawlOptions, combined
+from whimbrel.parse.parser import Parser, ParserConfig
+from whimbrel.qualify.api import Qualification
+from whimbrel.qualify.procedure import Procedure
+from whimbrel.qualify.robots import Rules
+from whimbrel.qualify.verdict import QualifyConfig
+from whimbrel.url import Domains, Url
+from whimbrel.visit import HostName, Visit
+
+
+def fetch(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Without a scheme, https.")],
+    user_agent: Annotated[str | None, typer.Option(help="How the crawler names itself.")] = None,
+    resolver: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Name server.")] = None,
+    ca: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Trusted certificates.")] = None,
+    allow_network: Annotated[
+        list[str] | None, typer.Option(metavar="CIDR", help="A private network that may be asked.")
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Fetch one URL as a crawl would and show all about it: the robots.txt verdict, headers, facts, links, timing.
+
+    robots.txt is honoured here too. Exit codes: 0 fetched, 1 refused or failed, 2 usage.
+    """
+    layer = {
+        "seeds": [url],
+        "user_agent": user_agent,
+        "resolver": resolver,
+        "ca": None if ca is None else str(ca),
+        "allow_network": allow_network,
+    }
+    options = combined([("command line", {key: value for key, value in layer.items() if value is not None})]).options
+    with tempfile.TemporaryDirectory(prefix="whimbrel-fetch-") as folder:
+        story = asyncio.run(_fetch(options, Path(folder)))
+    if json_:
+        typer.echo(json_text(story))
+    else:
+        _print(story)
+    raise typer.Exit(0 if story["outcome"] in ("stored", "redirected", "gone") else 1)
+
+
+async def _fetch(options: CrawlOptions, folder: Path) -> dict[str, Any]:
+    settings = settings_of(options, folder)
+    url = seeds_of(options)[0]
+    clock = SystemClock()
+    resolver = DnsResolver(msgspec.convert(settings["resolver"], DnsConfig))
+    transport = CurlTransport(msgspec.convert(settings["transport"], CurlConfig))
+    gate = Gate(GateConfig())
+    parser = Parser(msgspec.convert(settings["parser"], ParserConfig))
+    for part in (resolver, transport, gate, parser):
+        part.bind("clock", clock)
+        await part.open()
+    try:
+        domains = Domains()
+        name = HostName(url.site, url.scheme, url.host, url.port, domains.registered(url.host))
+        config = msgspec.convert({**settings["qualifier"], "pause_s": 0.5}, QualifyConfig)
+        procedure = Procedure(config, resolver=resolver, transport=transport, gate=gate, clock=clock, domains=domains)
+        found = await procedure.qualify(name, None)
+        exchange = None
+        verdict = _verdict(url, found, config.agent)
+        if verdict == "allowed":
+            await gate.enter(name, found.addresses[0], own=False)
+            exchange = await transport.fetch(url, found.addresses[0])
+        return _story(url, found, verdict, exchange, parser)
+    finally:
+        await transport.close()
+        await resolver.close()
+
+
+def _verdict(url: Url, found: Qualification, agent: str) -> str:
+    if found.standing != "qualified":
+        return found.reason
+    rules = Rules.parse(found.robots, agent) if found.robots else None
+    return "allowed" if rules is None or rules.allows(url.text) else "robots"
+
+
+def _story(url: Url, found: Qualification, verdict: str, exchange: Exchange | None, parser: Parser) -> dict[str, Any]:
+    story: dict[str, Any] = {
+        "url": url.text,
+        "addresses": list(found.addresses),
+        "robots": {"verdict": verdict, "status": found.robots_status, "crawl_delay_s": found.crawl_delay_s},
+        "detail": found.detail,
+        "outcome": "denied" if verdict.startswith("robots") else "failed",
+        "reason": verdict,
+    }
+    if exchange is None:
+        return story
+    visit = Visit(url, 0, "", 0, 99, exchange.address, b"")
+    parsed = parser.process(Fingerprinted(Fetched(visit, exchange), b""))[0]
+    story |= {
+        "outcome": parsed.outcome.value,
+        "reason": parsed.reason,
+        "elapsed_ms": round(exchange.elapsed_s * 1000, 1),
+    }
+    response, page = exchange.response, parsed.page
+    if response is not None:
+        story |= {
+            "status": response.status,
+            "http_version": response.http_version,
+            "bytes": response.document.size,
+            "headers": response.headers,
+            "redirect_to": parsed.redirect_to,
+        }
+    if page is not None:
+        facts = msgspec.to_builtins(page)
+        story["page"] = {key: value for key, value in facts.items() if value and key not in ("links", "text")}
+        story["links"] = facts["links"]
+    return story
+
+
+def _print(story: dict[str, Any]) -> None:
+    console = plain_console()
+
+    def say(line: str) -> None:
+        console.print(printable(line), highlight=False, markup=False)
+
+    robots = story["robots"]
+    say(f"{story['url']}  {', '.join(story['addresses']) or 'no address'}")
+    say(f"robots.txt: {robots['verdict']} (status {robots['status']}, crawl delay {robots['crawl_delay_s']:g} s)")
+    if story["detail"]:
+        say(f"  {story['detail']}")
+    say(f"{story['outcome']} ({story['reason']})" + (f" in {story['elapsed_ms']} ms" if "elapsed_ms" in story else ""))
+    for name, value in story.get("headers", {}).items():
+        say(f"  {name}: {value}")
+    for name, value in story.get("page", {}).items():
+        say(f"{name}: {value}")
+    links = story.get("links", [])
+    say(f"{len(links)} links")
+    for link in links[:40]:
+        say(f"  {link['kind']:10} {link['target']}  {link['anchor'][:60]}")

@@ -1,0 +1,58 @@
+"""`whimbrel query`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from whimbrel.cli.display import plain_console
+from whimbrel.cli.unit import duration_s
+from whimbrel.query.form import Format
+
+if TYPE_CHECKING:
+    from whimbrel.query.sql import Answer
+
+
+def query(
+    directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="A crawl, running or not.")],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT over pages, links, fetches, hosts, events.")],
+    form: Annotated[Format, typer.Option("--format", help="How to write the answer.")] = Format.TABLE,
+    max_time: Annotated[str, typer.Option("--max-time", help="Give up after this long.")] = "5m",
+) -> None:
+    """Ask a crawl in SQL. It answers from what is committed, also while it runs.
+
+    Exit codes: 0 answered, 1 the question failed or took too long, 2 usage: no crawl there, or not a single SELECT.
+    """
+    from whimbrel.commit.committed import NotACrawl
+    from whimbrel.facts.api import FactsDamaged
+    from whimbrel.query.latest import latest_snapshot
+    from whimbrel.query.sql import Query, QueryConfig, QueryFailed, QueryRefused
+
+    if len(directories) != 1:
+        raise typer.BadParameter(f"one crawl at a time is queried so far; {len(directories)} were given")
+    if form is Format.PARQUET and sys.stdout.isatty():
+        raise typer.BadParameter("Parquet is not for a terminal; send it to a file: > answer.parquet")
+    try:
+        config = QueryConfig(time_limit_s=duration_s(max_time))
+        with Query(latest_snapshot(directories[0]), config) as asked, asked.run(sql) as answer:
+            _show(answer, form)
+    except (NotACrawl, QueryRefused) as error:
+        _end(str(error), 2)
+    except (QueryFailed, FactsDamaged) as error:
+        _end(str(error), 1)
+
+
+def _show(answer: "Answer", form: Format) -> None:
+    from whimbrel.query.render import RENDERERS, TABLE_ROWS, render_table
+
+    if form is not Format.TABLE:
+        RENDERERS[form](answer, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    elif not render_table(answer, plain_console()):
+        typer.echo(f"The first {TABLE_ROWS:,} rows; --format csv writes them all.", err=True)
+
+
+def _end(message: str, code: int) -> None:
+    typer.echo(f"whimbrel: {message}", err=True)
+    raise typer.Exit(code)

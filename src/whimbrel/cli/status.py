@@ -1,0 +1,48 @@
+"""`whimbrel status`: a crawl at its last commit, running or not."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.table import Table
+
+from whimbrel.cli.display import plain_console
+from whimbrel.commit.committed import Committed, read_committed
+
+
+def status(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The crawl's directory.")],
+    json_: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Show where a crawl stands: what is durable, and nothing else.
+
+    Exit codes: 0 shown, 2 there is no crawl.
+    """
+    committed = read_committed(directory)
+    if json_:
+        typer.echo(msgspec.json.format(msgspec.json.encode(committed), indent=2).decode())
+        return
+    console = plain_console()
+    at = datetime.fromtimestamp(committed.at_s, UTC)
+    console.print(
+        f"[bold]{committed.state}[/bold], commit {committed.number:,} of {at:%Y-%m-%d %H:%M:%S} UTC", highlight=False
+    )
+    console.print(_table(committed))
+
+
+def _table(committed: Committed) -> Table:
+    table = Table(box=None, padding=(0, 2), show_header=False)
+    counters = committed.counters
+    for name in ("visits", "queued", "hosts"):
+        table.add_row(name, "", f"{counters.get(name, 0):,}")
+    table.add_row("bytes fetched", "", f"{counters.get('bytes', 0) / 1e6:,.1f} MB")
+    archived = sum(committed.archive().values())
+    table.add_row("archive", f"{len(committed.archive())} segments", f"{archived / 1e6:,.1f} MB")
+    table.add_row("tables", f"{len(committed.parquet)} Parquet files", f"{len(committed.facts())} tails")
+    for prefix, label in (("reason ", ""), ("refused ", "links not followed ")):
+        found = {name[len(prefix) :]: count for name, count in counters.items() if name.startswith(prefix) and count}
+        for name, count in sorted(found.items(), key=lambda item: -item[1]):
+            table.add_row(*(label + name).rsplit(" ", 1), f"{count:,}")
+    return table

@@ -1,0 +1,77 @@
+"""How a crawl ended, for people and as JSON: what was kept, what was not and why, and what to do next."""
+
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from whimbrel.cli.display import printable
+from whimbrel.cli.waiting import waiting
+from whimbrel.job.progress import Result
+
+_NOT_CRAWLED: Final = {
+    "denied robots": "robots.txt forbids them",
+    "denied robots-unreachable": "robots.txt could not be obtained, which means no",
+    "failed dns": "their host has no address",
+    "failed private-address": "their address is private; --allow-network names networks that may be crawled",
+    "failed timeout": "their server did not answer in time",
+    "failed tls": "their certificate is not valid",
+}
+
+
+def summary(directory: Path, result: Result) -> dict[str, Any]:
+    progress = result.progress
+    return {
+        "state": result.state,
+        "directory": str(directory),
+        "visited": progress.visited,
+        "queued": progress.queued,
+        "hosts": progress.hosts,
+        "bytes": progress.bytes,
+        "elapsed_s": round(progress.elapsed_s, 3),
+        "outcomes": progress.outcomes,
+        "reasons": progress.reasons,
+        "links_refused": progress.refused,
+        "failures": [f"{f.component} failed in {f.phase}: {f.reason}" for f in result.report.failures],
+        "commit": result.committed.number,
+    }
+
+
+def print_summary(console: Console, directory: Path, result: Result) -> None:
+    progress, report = result.progress, result.report
+    console.print(
+        f"[bold]{result.state}[/bold]: {progress.visited:,} visits on {progress.hosts:,} hosts in "
+        f"{progress.elapsed_s:.1f} s ({progress.pages_per_s:,.0f}/s), {progress.bytes / 1e6:,.1f} MB",
+        highlight=False,
+    )
+    table = Table(box=None, padding=(0, 2), show_header=False)
+    for reason, count in sorted(progress.reasons.items(), key=lambda item: -item[1]):
+        table.add_row(*reason.split(" ", 1), f"{count:,}")
+    for reason, count in sorted(progress.refused.items(), key=lambda item: -item[1]):
+        if reason != "seen":
+            table.add_row("links not followed", reason, f"{count:,}")
+    console.print(table)
+    for line in report.lines()[1:]:
+        console.print(printable(line), style="red", markup=False)
+    for reason, why in _NOT_CRAWLED.items():
+        if progress.reasons.get(reason):
+            console.print(f"{progress.reasons[reason]:,} URLs were not crawled: {why}.", highlight=False)
+    if result.exit_code == 1 and not report.failures:
+        console.print("Nothing was fetched; the reasons above say why.", style="bold red")
+    for line in _next_steps(directory, result):
+        console.print(line, highlight=False, markup=False)
+
+
+def _next_steps(directory: Path, result: Result) -> list[str]:
+    lines = []
+    if result.progress.queued:
+        lines += [printable(line) for line in waiting(directory)]
+        lines.append(f"{result.progress.queued:,} URLs are still queued. Go on with:  whimbrel resume {directory}")
+    if result.committed.number:
+        sql = "select outcome, reason, count(*) from fetches group by all order by 3 desc"
+        lines.append(f'Ask it:   whimbrel query {directory} "{sql}"')
+        lines.append(
+            f"Or:       whimbrel status {directory}   whimbrel why {directory} URL   whimbrel verify {directory}"
+        )
+    return lines

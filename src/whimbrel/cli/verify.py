@@ -1,0 +1,62 @@
+"""`whimbrel verify`: is everything there that the last commit promises, and intact."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from whimbrel.archive.verify import Problem
+from whimbrel.archive.verify import verify as verify_archive
+from whimbrel.cli.display import plain_console
+from whimbrel.commit.committed import Committed, read_committed
+
+
+def verify(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The crawl's directory.")],
+) -> None:
+    """Read the whole archive and all tables, and compare them with each other and with the last commit.
+
+    Exit codes: 0 all is well, 1 something is wrong and named, 2 there is no crawl.
+    """
+    committed = read_committed(directory)
+    console = plain_console()
+    count = 0
+    for problem in (*_archive(directory, committed), *_tables(directory, committed)):
+        count += 1
+        console.print(f"{problem.file} at {problem.offset:,}: {problem.what}", style="red", markup=False)
+    if count:
+        console.print(f"{count:,} problems.", style="bold red")
+        raise typer.Exit(1)
+    size = sum(committed.archive().values())
+    console.print(
+        f"Commit {committed.number:,}: {size / 1e6:,.1f} MB of archive and all tables are intact.", highlight=False
+    )
+
+
+def _archive(directory: Path, committed: Committed) -> Iterator[Problem]:
+    running = committed.state == "running"
+    yield from verify_archive(directory, committed.archive(), surplus=running)
+
+
+def _tables(directory: Path, committed: Committed) -> Iterator[Problem]:
+    """Every page's record must be where its row says, once; every URL has one final outcome; counts agree."""
+    from whimbrel.query.latest import latest_snapshot
+    from whimbrel.query.sql import Query, QueryConfig
+
+    stored = committed.counters.get("outcome stored", 0) + committed.counters.get("outcome duplicate", 0)
+    checks = {
+        "pages that stand twice": "select count(*) - count(distinct url) from pages",
+        "records that two pages claim": "select count(*) from (select warc_file, warc_offset from pages where "
+        "warc_file <> '' group by all having count(*) > 1)",
+        "URLs with two final outcomes": "select count(*) - count(distinct url) from fetches where outcome <> 'retry'",
+        "pages without a visit": "select count(*) from pages p anti join fetches f on p.url = f.url",
+        "pages more or less than counted": f"select abs(count(*) - {stored}) from pages",  # noqa: S608
+    }
+    snapshot = latest_snapshot(directory)
+    with Query(snapshot, QueryConfig()) as asked:
+        for what, sql in checks.items():
+            with asked.run(sql) as answer:
+                found = next(iter(answer)).column(0)[0].as_py()
+            if found:
+                yield Problem("facts", 0, f"{what}: {found:,}")

@@ -1,0 +1,20 @@
+"""How results become durable: all effects of a visit together, in groups, in order.
+
+The *archivist* is the end of every visit. It turns a settled visit into effects: what the frontier forgets and
+learns, what the archive and the tables keep. The effects of one visit are never split: they enter the open *group* in
+one step. The *journal* owns the open group. About once a second it seals it and hands it to the *committer*, on a
+thread of its own, while the next group fills:
+
+1. append the WARC records, and one frame of rows to the tail of the facts;
+2. fdatasync both;
+3. write the state's changes and the commit's own description (`Committed`) to RocksDB, synced, as one batch;
+4. publish the description as the file COMMITTED, for readers.
+
+Step 3 is the commit. Whatever happens before it is cut away at the next start (`Committer.recover`); whatever happens
+after it is repeated. Only after step 4 are spill files given back. After an error of the disk the same group is tried
+again from where it was: before step 3 the files are cut back, after it only the rest is repeated. When step 3 itself
+failed nobody knows whether it worked: the database is opened again, and says. Meanwhile the journal is *behind*, and
+the traversal lets nothing out.
+
+`crash.py` names the points between the steps, so that tests can die at each of them.
+"""

@@ -1,0 +1,227 @@
+"""The steps of one commit, on the committer's thread."""
+
+import errno
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from whimbrel.archive.api import Archive, Capture, Place
+from whimbrel.commit.committed import Committed, publish
+from whimbrel.commit.crash import Crash
+from whimbrel.commit.rows import rows
+from whimbrel.commit.work import Work
+from whimbrel.disk import Disk
+from whimbrel.facts.api import Facts
+from whimbrel.state.group import Group
+
+META_KEY = b"commit"
+
+
+class CrawlDamaged(Exception):
+    """The files are not what the last commit says; the message says which, and that nothing was changed."""
+
+
+class Written(Protocol):
+    """The part of the state that the committer needs."""
+
+    @property
+    def failed(self) -> bool: ...
+
+    def write(self, group: Group) -> None: ...
+
+    def stored(self, space: str, key: bytes) -> bytes | None: ...
+
+
+class Closing(Facts, Protocol):
+    """Facts that can be brought into their final form."""
+
+    def finish(self) -> bool: ...
+
+
+class Committer:
+    """Owns the files of a crawl. `last` is the last commit, durable whatever happens."""
+
+    def __init__(
+        self, directory: Path, state: Written, archive: Archive, facts: Closing, disk: Disk, last: Committed
+    ) -> None:
+        self._directory = directory
+        self._state = state
+        self._archive = archive
+        self._facts = facts
+        self._disk = disk
+        self.last = last
+        self._dirty = False
+        """A try has failed, and what it left has not been taken away yet."""
+        self._listed: set[str] = set()
+        """Names in the published commit that are there for good, also after a power failure."""
+        self._segments = len(last.archive())
+
+    def recover(self, settings: "Settings") -> None:
+        """Before anything else: back to the last commit. Where that is impossible nothing is changed."""
+        last = self.last
+        self._check_listed()
+        self.cut_back()
+        settings.crash.reach("recovery-cut")
+        if last.number:
+            self._publish()
+            settings.crash.reach("recovery-published")
+            self._archive.index(last.archive())
+        else:
+            self._keep_job()
+
+    def commit(
+        self, group: Group, work: Work, settings: "Settings", describe: Callable[[Committed], Committed]
+    ) -> Committed:
+        """Make a group durable. After an OSError call it again with the same group: it goes on from where it was.
+
+        `describe` fills in what the loop's thread knows: counters, time and the crawl's state.
+        """
+        try:
+            if self._dirty:
+                self._tidy()
+            if self.last.number < group.number:
+                self._check_room(settings.reserve_bytes)
+                self._make_durable(group, work, settings, describe)
+            self._publish()
+            settings.crash.reach("published")
+            self._facts.rotate()
+            settings.crash.reach("rotated")
+            self._index_sealed()
+        except OSError:
+            raise
+        except Exception as error:
+            raise OSError(errno.EIO, f"commit {group.number} failed: {type(error).__name__}: {error}") from error
+        return self.last
+
+    def _index_sealed(self) -> None:
+        """A segment that has ended since the last time gets its index."""
+        segments = self.last.archive()
+        if len(segments) > self._segments:
+            self._archive.index(segments)
+            self._segments = len(segments)
+
+    def _make_durable(
+        self, group: Group, work: Work, settings: "Settings", describe: Callable[[Committed], Committed]
+    ) -> None:
+        self._dirty = True
+        try:
+            self.last = self._commit(group, work, settings, describe)
+        except Exception:
+            if not self._state.failed:
+                self._tidy()
+            raise
+        self._dirty = False
+
+    def _tidy(self) -> None:
+        """Take away what a try has left. The state knows whether it was the commit: a sync that failed may have
+        worked all the same, and then its files must stay."""
+        self.last = recovered(self._state.stored)
+        self.cut_back()
+        self._dirty = False
+
+    def _commit(
+        self, group: Group, work: Work, settings: "Settings", describe: Callable[[Committed], Committed]
+    ) -> Committed:
+        reach = settings.crash.reach
+        reach("begun")
+        places = self._append(work)
+        reach("archive-appended")
+        self._facts.append(group.number, rows(work, places, text=settings.text))
+        reach("facts-appended")
+        self._archive.sync()
+        reach("archive-synced")
+        self._facts.sync()
+        reach("facts-synced")
+        files = {**self._archive.lengths(), **self._facts.lengths()}
+        done = describe(Committed(number=group.number, files=files, parquet=self._facts.parquet()))
+        group.set("meta", META_KEY, msgspec.msgpack.encode(done))
+        self._state.write(group)
+        reach("state-written")
+        return done
+
+    def _append(self, work: Work) -> list[Place | None]:
+        captures: list[Capture] = [kept.capture for kept in work.kept if kept.capture is not None]
+        found = iter(self._archive.append(captures))
+        return [next(found) if kept.capture is not None else None for kept in work.kept]
+
+    def _check_room(self, reserve_bytes: int) -> None:
+        """A full disk is met before it is full: RocksDB and others need some room to tidy up."""
+        found = os.statvfs(self._directory)
+        free = found.f_bavail * found.f_frsize
+        if free < reserve_bytes:
+            raise OSError(
+                errno.ENOSPC, f"{free / 1e6:,.0f} MB free of the {reserve_bytes / 1e6:,.0f} MB kept in reserve"
+            )
+
+    def cut_back(self) -> None:
+        """Take away what the last commit does not list. The facts go first: they look at more before they change
+        anything."""
+        last = self.last
+        self._facts.cut(last.number, last.facts(), last.parquet)
+        self._archive.cut(last.archive())
+
+    def _check_listed(self) -> None:
+        """Both the archive and the facts refuse what is too short; one of them must not have been cut by then."""
+        for name, length in self.last.files.items():
+            path = self._directory / name
+            if not path.exists():
+                raise CrawlDamaged(f"{name} is missing; commit {self.last.number} lists {length:,} bytes of it")
+            found = self._disk.length(path)
+            if found < length:
+                raise CrawlDamaged(
+                    f"{name} has {found:,} bytes; commit {self.last.number} lists {length:,}. Nothing was changed; "
+                    "bring back the whole file"
+                )
+
+    def _publish(self) -> None:
+        """The name need not be durable: a start publishes again. But nobody should find a commit that lists files
+        which are gone, so it must be before one of them goes."""
+        last = self.last
+        publish(self._directory, last, self._disk)
+        listed = {*last.files, *last.parquet}
+        if listed != self._listed:
+            self._disk.fsync_directory(self._directory)
+            self._listed = listed
+
+    def _keep_job(self) -> None:
+        """The job was written beside us. It must outlive a power failure as the crawl will, and so must the
+        directory."""
+        for path in sorted(self._directory.iterdir()):
+            if path.is_file():
+                file = self._disk.open_append(path)
+                try:
+                    file.fdatasync()
+                finally:
+                    file.close()
+        self._disk.fsync_directory(self._directory)
+        with suppress(PermissionError):
+            self._disk.fsync_directory(self._directory.resolve().parent)
+
+    def end_segment(self) -> None:
+        """The crawl is done: no more records go to the open segment."""
+        self._archive.seal()
+
+    def finish_facts(self) -> bool:
+        """Bring all rows into Parquet; true when one more commit must list that."""
+        return self._facts.finish()
+
+    def index(self, sealed: dict[str, int]) -> None:
+        self._archive.index(sealed)
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """Of every commit."""
+
+    crash: Crash
+    reserve_bytes: int
+    text: bool
+
+
+def recovered(state_get: Callable[[str, bytes], bytes | None]) -> Committed:
+    """The last commit, from the state itself; the published file may be older, or gone."""
+    found = state_get("meta", META_KEY)
+    return Committed() if found is None else msgspec.msgpack.decode(found, type=Committed)

@@ -1,0 +1,278 @@
+"""The open group: who fills it, when it is sealed, and what waits for it to be durable."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
+
+from whimbrel.archive.warc import ArchiveConfig, WarcArchive
+from whimbrel.clock import Clock
+from whimbrel.commit.committed import Committed
+from whimbrel.commit.committer import Committer, Settings, recovered
+from whimbrel.commit.crash import Crash
+from whimbrel.commit.work import Kept, Work
+from whimbrel.disk import Disk
+from whimbrel.facts.store import FactsConfig, ParquetFacts
+from whimbrel.flow import Config, Needs, Provider
+from whimbrel.state.api import State
+from whimbrel.state.group import Group
+from whimbrel.state.rocks import StateError
+
+_T = TypeVar("_T")
+
+
+_LINK_BYTES: Final = 300
+"""What a link of a page costs in memory, about."""
+
+
+class JournalConfig(Config, frozen=True):
+    directory: str = ""
+    """The crawl's directory."""
+    every_s: float = 1.0
+    """The time between two commits."""
+    group_bytes: int = 24_000_000
+    """Bodies, texts and links of one group; beyond that it is sealed at once. Two groups are in memory."""
+    group_visits: int = 20_000
+    """Visits in one group; likewise."""
+    reserve_bytes: int = 256_000_000
+    """Free space below which the crawl pauses."""
+    text: bool = True
+    """Keep the visible text of pages in the tables."""
+    segment_bytes: int = 1_000_000_000
+    """A WARC file longer than this is sealed, and the next one begins."""
+    compression: str = "isal"
+    """Library for the archive: `isal` is fast, `zlib` packs up to a fifth tighter at its higher levels."""
+    level: int = 1
+    """0 to 3 for `isal`, 0 to 9 for `zlib`."""
+    prefix: str = "whimbrel"
+    """WARC files are named PREFIX-NNNNN.warc.gz."""
+    info: tuple[tuple[str, str], ...] = ()
+    """Fields of the warcinfo records."""
+    tail_bytes: int = 64_000_000
+    """Rows beyond this are turned into Parquet."""
+    crash_at: str = ""
+    """For tests: POINT or POINT:N at which the process kills itself."""
+
+
+class JournalError(Exception):
+    """The last commits of a crawl could not be made; the message says why and what to do."""
+
+
+class Groups(State, Protocol):
+    """A state whose groups can be sealed and written."""
+
+    @property
+    def changed(self) -> int: ...
+
+    def seal(self, number: int) -> Group: ...
+
+    @property
+    def failed(self) -> bool: ...
+
+    def write(self, group: Group) -> None: ...
+
+    def stored(self, space: str, key: bytes) -> bytes | None: ...
+
+    def reopen(self) -> None: ...
+
+    def forget(self, group: Group) -> None: ...
+
+
+class Journal(Provider):
+    """`add` and its like are called by the archivist within one step of the loop, so that a group never splits a visit.
+
+    Before a group is sealed everybody who keeps changes in memory is asked to write them down (`before_seal`).
+    """
+
+    Config = JournalConfig
+    state = Needs(Groups)
+    clock = Needs(Clock)
+
+    async def open(self) -> None:
+        config: JournalConfig = self.config
+        directory = Path(config.directory)
+        disk = Disk()
+        archive = WarcArchive(
+            directory,
+            ArchiveConfig(
+                segment_bytes=config.segment_bytes,
+                library=config.compression,
+                level=config.level,
+                prefix=config.prefix,
+                info=config.info,
+            ),
+            disk,
+        )
+        facts = ParquetFacts(directory, FactsConfig(tail_bytes=config.tail_bytes), disk)
+        last = recovered(self.state.get)
+        self._committer = Committer(directory, self.state, archive, facts, disk, last)
+        self._settings = Settings(Crash(config.crash_at), config.reserve_bytes, config.text)
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="committer")
+        self._number = last.number
+        self._work = Work()
+        self.counters: Counter[str] = Counter(last.counters)
+        self.resumed = last.number > 0
+        self.trouble = ""
+        """What the disk refuses, for people; empty when all is well."""
+        self._broken = False
+        self._writing: asyncio.Task[None] | None = None
+        self._before: list[Callable[[], None]] = []
+        self._listeners: list[Callable[[], None]] = []
+        self._state_said = "running"
+        self._ending = False
+        await self._loop.run_in_executor(self._thread, self._committer.recover, self._settings)
+        self._timer = self._loop.call_later(config.every_s, self._tick)
+
+    @property
+    def last(self) -> Committed:
+        return self._committer.last
+
+    @property
+    def behind(self) -> bool:
+        """The open group is full and cannot be sealed, because the one before it is still being written."""
+        return self._broken or (self._writing is not None and (bool(self.trouble) or self._full))
+
+    @property
+    def _full(self) -> bool:
+        config: JournalConfig = self.config
+        return self._work.bytes >= config.group_bytes or len(self._work.kept) >= config.group_visits
+
+    def before_seal(self, write_down: Callable[[], None]) -> None:
+        self._before.append(write_down)
+
+    def listen(self, changed: Callable[[], None]) -> None:
+        """Call back when a commit is done or has trouble."""
+        self._listeners.append(changed)
+
+    def add(self, kept: Kept) -> None:
+        work = self._work
+        work.kept.append(kept)
+        if kept.capture is not None:
+            work.bytes += kept.capture.payload.size
+        page = kept.parsed.page
+        if page is not None:
+            work.bytes += len(page.text) + _LINK_BYTES * len(page.links)
+        if self._writing is None and self._full:
+            self._loop.call_soon(self._seal)
+
+    def add_dropped(self, url: str, reason: str, source: str) -> None:
+        self._work.dropped.append((url, reason, source, self.clock.wall_s()))
+
+    def add_host(self, row: tuple[Any, ...]) -> None:
+        self._work.hosts.append(row)
+
+    def add_event(self, actor: str, action: str, subject: str, detail: str = "") -> None:
+        self._work.events.append((self.clock.wall_s(), actor, action, subject, detail))
+
+    def hurry(self) -> None:
+        """Something must not be forgotten: commit as soon as this step is over."""
+        self._loop.call_soon(self._seal)
+
+    def abandon(self) -> None:
+        """An effect was applied only in part: nothing of the open group may become durable."""
+        self._broken = True
+
+    def _tick(self) -> None:
+        self._timer = self._loop.call_later(self.config.every_s, self._tick)
+        self._seal()
+
+    def _seal(self, *, empty: bool = False) -> None:
+        """Begin a commit, unless one is under way or there is nothing to commit; `empty` begins one all the same."""
+        if self._writing is not None or self._broken or not (empty or self._work or self.state.changed):
+            return
+        for write_down in self._before:
+            write_down()
+        self._number += 1
+        work, self._work = self._work, Work()
+        group = self.state.seal(self._number)
+        description = partial(_describe, dict(self.counters), self.clock.wall_s(), self._state_said)
+        self._writing = self._loop.create_task(self._write(group, work, description))
+
+    async def _write(self, group: Group, work: Work, describe: Callable[[Committed], Committed]) -> None:
+        commit = partial(self._committer.commit, group, work, self._settings, describe)
+        while True:
+            try:
+                if self.state.failed:
+                    self.state.reopen()  # Here: the committer rests, and nobody can read meanwhile.
+                await self._loop.run_in_executor(self._thread, commit)
+                break
+            except (OSError, StateError) as error:
+                self._say(_what(error))
+                if self._ending:
+                    raise
+                await asyncio.sleep(min(1.0, self.config.every_s))
+        self.state.forget(group)
+        for kept in work.kept:
+            response = kept.parsed.fetched.exchange.response
+            if response is not None:
+                response.document.close()
+        self._writing = None
+        self._say("")
+        if self._full:
+            self._seal()
+
+    def _say(self, trouble: str) -> None:
+        self.trouble = trouble
+        for changed in self._listeners:
+            changed()
+
+    async def checkpoint(self) -> Committed:
+        """Returns when everything up to now is durable."""
+        while self._writing is not None or (not self._broken and (self._work or self.state.changed)):
+            self._seal()
+            if self._writing is not None:
+                await asyncio.shield(self._writing)
+        return self._committer.last
+
+    async def conclude(self, state: str) -> None:
+        """The crawl has ended: `done`, or `stopped` with work left."""
+        if self._broken or self.trouble:
+            # What is not durable by now is visited again after `resume`.
+            return
+        self._state_said, self._ending = state, True
+        self.add_event("crawl", state, "")
+        try:
+            await self._end(ended=state == "done")
+        except (OSError, StateError) as error:
+            # Nobody watches any more: to wait for room would look like hanging.
+            raise JournalError(f"{_what(error)}. Nothing is lost; make room, then `whimbrel resume`") from error
+
+    async def _end(self, *, ended: bool) -> None:
+        await self.checkpoint()
+        if ended:
+            await self._call(self._committer.end_segment)
+        reach = self._settings.crash.reach
+        reach("segment-ended")
+        while await self._call(self._committer.finish_facts):
+            # The commit lists the Parquet files. It must add no row: that would have to be converted again.
+            reach("facts-finished")
+            self._seal(empty=True)
+            await self.checkpoint()
+        await self._call(partial(self._committer.index, self._committer.last.archive()))
+        reach("indexed")
+
+    async def _call(self, act: Callable[[], _T]) -> _T:
+        return await self._loop.run_in_executor(self._thread, act)
+
+    async def close(self) -> None:
+        self._timer.cancel()
+        if self._writing is not None and not self.trouble:
+            await asyncio.wait([self._writing])
+        elif self._writing is not None:
+            self._writing.cancel()
+        self._thread.shutdown(wait=True)
+
+
+def _describe(counters: dict[str, int], at_s: float, state: str, done: Committed) -> Committed:
+    return msgspec.structs.replace(done, counters=counters, at_s=at_s, state=state)
+
+
+def _what(error: OSError | StateError) -> str:
+    """An error of the disk in its own words."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)

@@ -1,0 +1,92 @@
+"""Rows of the tables, made from visits that are over."""
+
+import base64
+from typing import Any
+
+import xxhash
+
+from whimbrel.archive.api import Place
+from whimbrel.commit.work import Kept, Work
+from whimbrel.facts.links import PageLinks
+from whimbrel.outcome import Outcome
+
+_PAGES = (Outcome.STORED, Outcome.DUPLICATE)
+
+
+def _url_id(text: str) -> int:
+    """The 64 bits that join the tables. Not keyed: the same URL has the same id in every crawl."""
+    return xxhash.xxh3_64_intdigest(text.encode())
+
+
+def rows(work: Work, places: list[Place | None], *, text: bool) -> dict[str, list[Any]]:
+    """All tables' new rows; `places` has one for each visit that was kept."""
+    pages: list[Any] = []
+    links: list[Any] = []
+    for kept, place in zip(work.kept, places, strict=True):
+        if kept.parsed.outcome in _PAGES:
+            pages.append(page_row(kept, place, text=text))
+            if kept.parsed.page is not None and kept.parsed.page.links:
+                links.append(page_links(kept))
+    fetches = [fetch_row(kept) for kept in work.kept]
+    fetches += [dropped_row(*dropped) for dropped in work.dropped]
+    found = {"pages": pages, "links": links, "fetches": fetches, "hosts": work.hosts, "events": work.events}
+    return {table: new for table, new in found.items() if new}
+
+
+def page_row(kept: Kept, place: Place | None, *, text: bool) -> tuple[Any, ...]:
+    parsed = kept.parsed
+    fetched, page = parsed.fetched, parsed.page
+    exchange, visit = fetched.exchange, fetched.visit
+    response = exchange.response
+    if response is None:
+        raise AssertionError("a page without a response")
+    headers, size = response.headers, response.document.size
+    facts: tuple[Any, ...] = ("", "", size, "", "", "", "", "", "")
+    if page is not None:
+        facts = (
+            *(page.mime, page.charset, page.length, page.title, page.description, page.language, page.canonical),
+            *(",".join(page.robots), page.text if text else ""),
+        )
+    mime, charset, length, title, description, language, canonical, robots, words = facts
+    file, offset, width = ("", 0, 0) if place is None else (place.file, place.offset, place.length)
+    return (
+        *(_url_id(visit.url.text), visit.url.text, visit.url.host, response.status, mime, charset, length, size),
+        *(title, description, language, canonical, robots, visit.depth, exchange.started_s),
+        *(headers.get("etag", ""), headers.get("last-modified", "")),
+        *("sha1:" + base64.b32encode(parsed.digest).decode(), int.from_bytes(parsed.digest[:8], "big"), None),
+        *(parsed.duplicate_of, response.truncated, file, offset, width, words),
+    )
+
+
+def page_links(kept: Kept) -> PageLinks:
+    page, source = kept.parsed.page, kept.parsed.fetched.visit.url.text
+    found = () if page is None else page.links
+    targets = [link.target for link in found]
+    return PageLinks(
+        _url_id(source),
+        source,
+        [xxhash.xxh3_64_intdigest(target.encode()) for target in targets],
+        targets,
+        [link.anchor for link in found],
+        [link.rel for link in found],
+        [link.kind for link in found],
+    )
+
+
+def fetch_row(kept: Kept) -> tuple[Any, ...]:
+    parsed = kept.parsed
+    exchange, visit = parsed.fetched.exchange, parsed.fetched.visit
+    response = exchange.response
+    status, version, size = (0, "", 0)
+    if response is not None:
+        status, version, size = response.status, response.http_version, response.document.size
+    return (
+        *(visit.url.text, visit.url.host, visit.address, parsed.outcome.value, parsed.reason, status, version),
+        *(exchange.started_s, round(exchange.elapsed_s * 1000, 3), size, visit.attempt, parsed.redirect_to),
+        *(kept.retry_at_s or None, visit.source),
+    )
+
+
+def dropped_row(url: str, reason: str, source: str, at_s: float) -> tuple[Any, ...]:
+    host = url.split("/", 3)[2]
+    return (url, host, "", Outcome.DROPPED.value, reason, 0, "", at_s, 0.0, 0, 0, "", None, source)

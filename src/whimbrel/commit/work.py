@@ -1,0 +1,34 @@
+"""What one group holds besides the state's changes."""
+
+from typing import Any
+
+import msgspec
+
+from whimbrel.archive.api import Capture
+from whimbrel.parse.api import Parsed
+
+
+class Kept(msgspec.Struct, gc=False):
+    """A visit that is over, with what the tables need to know of it."""
+
+    parsed: Parsed
+    capture: Capture | None
+    """None when nothing of it goes to the archive."""
+    retry_at_s: float = 0.0
+
+
+class Work:
+    """Filled on the event loop's thread, then sealed and handed to the committer; never changed after that."""
+
+    __slots__ = ("bytes", "dropped", "events", "hosts", "kept")
+
+    def __init__(self) -> None:
+        self.kept: list[Kept] = []
+        self.dropped: list[tuple[str, str, str, float]] = []
+        """URL, reason, the URL it was found on, and when."""
+        self.hosts: list[tuple[Any, ...]] = []
+        self.events: list[tuple[Any, ...]] = []
+        self.bytes = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.kept or self.dropped or self.hosts or self.events)

@@ -1,0 +1,334 @@
+"""The gate: when a host, its registered domain and its address may be visited. Nothing fetches around it.
+
+Each of the three has a *pace*: how many requests may be in flight, and when the next may start. Delays count from the
+end of a request to the start of the next. Whoever finds a pace closed waits in its line and is woken when it opens,
+so hosts behind a busy address cost nothing while they wait.
+
+After a restart everything counts as just visited: what was under way when the crawl died is not known.
+"""
+
+import asyncio
+import heapq
+import ipaddress
+from collections import deque
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import count
+from typing import Final, Literal
+
+from whimbrel.clock import Clock
+from whimbrel.flow import Config, Needs, Provider
+from whimbrel.visit import HostName
+
+MAX_PACES: Final = 50_000
+"""Beyond this, those that hold nobody back are forgotten."""
+LINE: Final = 32
+"""Hosts that stand in one line, in memory; more come again when it is their turn."""
+_CROWD_GAP_S: Final = 0.001
+_LOOK_AGAIN_S: Final = 1.0
+_LEAST_S: Final = 0.001
+"""Who is told to come again must not come at this very moment, whatever is lost in rounding."""
+_TOO_MANY: Final = (429, 503)
+_RECOVERY: Final = 50
+"""Good answers after which a crowded address that complained gets one more request in flight."""
+
+
+class GateConfig(Config, frozen=True):
+    mode: Literal["site", "broad"] = "site"
+    """`site`: a delay after each answer of twice the time it took, between `min_delay_s` and `max_delay_s`. `broad`:
+    `broad_delay_s`."""
+    delay_s: float | None = None
+    """One delay for host, domain and address instead; 0, for one's own servers, lifts the cap per address too."""
+    min_delay_s: float = 1.0
+    """In `site` mode: the least."""
+    max_delay_s: float = 30.0
+    """In `site` mode: the most, but for Crawl-delay."""
+    broad_delay_s: float = 30.0
+    """In `broad` mode: after each answer."""
+    domain_s: float = 1.0
+    """Between two requests to a registered domain; one at a time."""
+    address_s: float = 0.5
+    """Between two requests to an address: from start to start, and from the last end to the next start."""
+    address_cap: int = 4
+    """Requests in flight at one address."""
+    crowd_domains: int = 50
+    """An address with more registered domains than this is a content network: it has no delay, only `crowd_cap`."""
+    crowd_cap: int = 20
+    """Requests in flight at such an address; halved with each 429 or 503, and won back slowly."""
+    max_crawl_delay_s: float = 300.0
+    """The longest Crawl-delay of a robots.txt that is honoured."""
+    margin_s: float = 0.02
+    """Added to every delay: a server may see the end of an answer a little later than we do."""
+    qualified_s: float = 1.0
+    """From the end of a robots.txt request to the next request to the host, at least; not where `delay_s` is 0."""
+
+
+class Pace:
+    """One clock: at most `cap` in flight (0 is no limit), none before `free_s`."""
+
+    __slots__ = ("armed", "cap", "crowd", "domains", "free_s", "gap_s", "in_flight", "line", "pleased", "turn_s")
+
+    def __init__(self, free_s: float, cap: int, gap_s: float) -> None:
+        self.free_s = free_s
+        self.cap = cap
+        self.gap_s = gap_s
+        """The least time between two starts, as far as it is known: what a place in the line is worth."""
+        self.in_flight = 0
+        self.line: deque[Callable[[], bool]] = deque()
+        self.armed = False
+        self.crowd = False
+        self.domains: set[str] = set()
+        self.pleased = 0
+        self.turn_s = float("-inf")
+        """The last turn that was given to somebody for whom the line was too long."""
+
+    def open(self, now_s: float) -> bool:
+        return self.free_s <= now_s and (self.cap == 0 or self.in_flight < self.cap)
+
+
+class Gate(Provider):
+    """Who stands in a line leaves a function there. It is called when the pace has room; it returns true when somebody
+    is on the way who has not entered yet, false when the matter is settled: entered, in another line, or gone."""
+
+    Config = GateConfig
+    clock = Needs(Clock)
+
+    def __init__(self, config: GateConfig) -> None:
+        super().__init__(config)
+        self._hosts: dict[str, Pace] = {}
+        self._domains: dict[str, Pace] = {}
+        self._addresses: dict[str, Pace] = {}
+        self._timers: list[tuple[float, int, Pace]] = []
+        self._order = count()
+        self._called: list[Pace] = []
+        """Paces whose line was called and goes on: whoever was called may not have come."""
+        self._floor_s = float("-inf")
+        self._most_paces = MAX_PACES
+        self._listeners: list[Callable[[], None]] = []
+        fixed = config.delay_s
+        self._free = fixed == 0
+        self._domain_s = config.domain_s if fixed is None else fixed
+        self._address_s = config.address_s if fixed is None else fixed
+
+    def listen(self, changed: Callable[[], None]) -> None:
+        """Call back when a request that is no visit has changed a pace."""
+        self._listeners.append(changed)
+
+    def _tell(self) -> None:
+        for changed in self._listeners:
+            changed()
+
+    def just_visited(self) -> None:
+        """Everything that is not known better counts as visited at this moment."""
+        self._floor_s = self.clock.now_s()
+
+    def host_delay_s(self, elapsed_s: float, crawl_delay_s: float, *, qualifying: bool = False) -> float:
+        config: GateConfig = self.config
+        if config.delay_s is not None:
+            own = config.delay_s
+        elif config.mode == "broad":
+            own = 0.0 if qualifying else config.broad_delay_s
+        else:
+            own = min(config.max_delay_s, max(config.min_delay_s, 2 * elapsed_s))
+        if qualifying and not self._free:
+            own = max(own, config.qualified_s)
+        return max(own, min(crawl_delay_s, config.max_crawl_delay_s))
+
+    def blocked(self, host: HostName, address: str, crawl_delay_s: float, now_s: float) -> Pace | None:
+        """Enter if all three paces are open: None. Otherwise the first that is not."""
+        paces = self._paces(host, address, crawl_delay_s)
+        for pace in paces:
+            if not pace.open(now_s):
+                return pace
+        for pace in paces:
+            pace.in_flight += 1
+        at_address = paces[2]
+        if not at_address.crowd:
+            at_address.free_s = max(at_address.free_s, now_s + self._address_s)
+            self._count_domain(at_address, host.domain)
+        return None
+
+    def _paces(self, host: HostName, address: str, crawl_delay_s: float) -> tuple[Pace, Pace, Pace]:
+        floor_s = self._floor_s
+        one = self._hosts.get(host.site)
+        if one is None:
+            one = self._hosts[host.site] = Pace(floor_s + self.host_delay_s(0.0, crawl_delay_s), 1, 0.0)
+        elif crawl_delay_s:
+            # Whoever came first since the restart may not have known it.
+            one.free_s = max(one.free_s, floor_s + self.host_delay_s(0.0, crawl_delay_s))
+        domain = self._domains.get(host.domain)
+        if domain is None:
+            gap_s = self._domain_s
+            domain = self._domains[host.domain] = Pace(floor_s + gap_s, 0 if self._free else 1, gap_s)
+        network = network_of(address)
+        at_address = self._addresses.get(network)
+        if at_address is None:
+            cap = 0 if self._free else self.config.address_cap
+            at_address = self._addresses[network] = Pace(floor_s + self._address_s, cap, self._address_s)
+        return one, domain, at_address
+
+    def _count_domain(self, pace: Pace, domain: str) -> None:
+        pace.domains.add(domain)
+        if len(pace.domains) > self.config.crowd_domains:
+            pace.crowd = True
+            pace.domains.clear()
+            pace.free_s = float("-inf")
+            pace.gap_s = _CROWD_GAP_S
+            pace.turn_s = float("-inf")
+            pace.cap = 0 if self._free else self.config.crowd_cap
+            pace.armed = False  # Its timer is for a time that no longer matters.
+            self.arm(pace)
+
+    def left(self, host: HostName, address: str, delay_s: float, *, status: int = 0) -> None:
+        """A request is over; the host's next may start after `delay_s`."""
+        now_s = self.clock.now_s() + (0.0 if self._free else self.config.margin_s)
+        one, domain, at_address = self._paces(host, address, 0.0)
+        one.in_flight -= 1
+        one.free_s = max(one.free_s, now_s + delay_s)
+        domain.in_flight -= 1
+        domain.free_s = max(domain.free_s, now_s + self._domain_s)
+        at_address.in_flight -= 1
+        if at_address.crowd:
+            self._judge_crowd(at_address, status)
+        else:
+            at_address.free_s = max(at_address.free_s, now_s + self._address_s)
+        for pace in (one, domain, at_address):
+            self.arm(pace)
+        if len(self._hosts) + len(self._domains) + len(self._addresses) > self._most_paces:
+            self._sweep(now_s)
+
+    def _judge_crowd(self, pace: Pace, status: int) -> None:
+        if pace.cap and status in _TOO_MANY:
+            pace.cap, pace.pleased = max(1, pace.cap // 2), 0
+        elif pace.cap and pace.cap < self.config.crowd_cap:
+            pace.pleased += 1
+            if pace.pleased >= _RECOVERY:
+                pace.cap, pace.pleased = pace.cap + 1, 0
+
+    def hold(self, host: HostName, until_s: float) -> None:
+        """The host asked for a longer rest (Retry-After)."""
+        pace = self._hosts.get(host.site)
+        if pace is None:
+            pace = self._hosts[host.site] = Pace(until_s, 1, 0.0)
+        pace.free_s = max(pace.free_s, until_s)
+
+    def free_s(self, host: HostName, crawl_delay_s: float) -> float:
+        """When the host itself may be visited next, whatever its domain and address say."""
+        pace = self._hosts.get(host.site)
+        if pace is not None and not crawl_delay_s:
+            return pace.free_s
+        floor_s = self._floor_s + self.host_delay_s(0.0, crawl_delay_s)
+        return floor_s if pace is None else max(floor_s, pace.free_s)
+
+    def stand(self, pace: Pace, called: Callable[[], bool], now_s: float) -> float | None:
+        """Take a place in the line of a pace that is closed: None. Where the time is known (a host's own pace) or the
+        line is long, nobody needs to stand there: the answer is the time to come again. Turns behind a long line are as
+        far apart as starts can be, so it never runs dry, and a million hosts behind one address wait on disk."""
+        if pace.gap_s == 0.0 and pace.free_s > now_s:
+            return max(pace.free_s, now_s + _LEAST_S)
+        if len(pace.line) < LINE:
+            pace.line.append(called)
+            self.arm(pace)
+            return None
+        pace.turn_s = max(pace.turn_s, pace.free_s, now_s) + pace.gap_s
+        return pace.turn_s
+
+    def arm(self, pace: Pace) -> None:
+        """See to it that the line of a pace moves when its time comes."""
+        if pace.line and not pace.armed:
+            pace.armed = True
+            heapq.heappush(self._timers, (pace.free_s, next(self._order), pace))
+
+    def wake(self, now_s: float) -> None:
+        """Call whoever waits for a pace that is open now, as many as it has room for. Call it again when those who
+        were called have had their chance: if they did not enter, the next in the line are called."""
+        if self._called:
+            called, self._called = self._called, []
+            for pace in called:
+                self.arm(pace)
+        while self._timers and self._timers[0][0] <= now_s:
+            pace = heapq.heappop(self._timers)[2]
+            pace.armed = False
+            coming = 0
+            while pace.line and pace.free_s <= now_s and (pace.cap == 0 or pace.in_flight + coming < pace.cap):
+                coming += pace.line.popleft()()
+            if coming and pace.line:
+                self._called.append(pace)
+            elif pace.free_s > now_s:
+                self.arm(pace)  # Otherwise it is full, and `left` does.
+
+    def next_s(self) -> float | None:
+        """When `wake` has something to do next."""
+        if self._called:
+            return float("-inf")
+        return self._timers[0][0] if self._timers else None
+
+    async def enter(self, host: HostName, address: str, *, own: bool) -> None:  # noqa: ARG002
+        """Wait until host, domain and address may be asked: for who makes a request that is no visit."""
+        opened = asyncio.get_running_loop().create_future()
+        where: Pace | None = None
+
+        def attempt() -> bool:
+            """Enters on behalf of who waits: until they woke up somebody else could be in."""
+            nonlocal where
+            if not opened.done():
+                where = self.blocked(host, address, 0.0, self.clock.now_s())
+                if where is None:
+                    opened.set_result(None)
+                else:
+                    where.line.append(attempt)
+                    self.arm(where)
+            return False
+
+        attempt()
+        try:
+            while where is not None:
+                wait_s = where.free_s - self.clock.now_s()
+                await asyncio.wait([opened], timeout=wait_s if wait_s > 0 else _LOOK_AGAIN_S)
+                if where is not None:
+                    self.wake(self.clock.now_s())
+                    self._tell()
+        except asyncio.CancelledError:
+            if where is None:
+                self.left(host, address, 0.0)
+                self._tell()
+            opened.cancel()
+            raise
+
+    def leave(self, host: HostName, address: str, elapsed_s: float, *, own: bool, status: int = 0) -> None:
+        delay_s = self.host_delay_s(elapsed_s, 0.0, qualifying=own)
+        self.left(host, address, delay_s, status=status)
+        self._tell()
+
+    def in_flight(self, address: str) -> int:
+        pace = self._addresses.get(network_of(address))
+        return 0 if pace is None else pace.in_flight
+
+    def _sweep(self, now_s: float) -> None:
+        """Forget paces that hold nobody back. A crowded address is remembered: it took fifty domains to know it.
+
+        Where most are still needed the next sweep comes only after as many again, or each request would pay for one.
+        """
+        if self._stale(now_s):
+            for paces in (self._hosts, self._domains, self._addresses):
+                held = [
+                    (name, pace)
+                    for name, pace in paces.items()
+                    if pace.in_flight or pace.line or pace.crowd or pace.free_s > now_s
+                ]
+                paces.clear()
+                paces.update(held)
+        self._most_paces = max(MAX_PACES, 2 * (len(self._hosts) + len(self._domains) + len(self._addresses)))
+
+    def _stale(self, now_s: float) -> bool:
+        """Whether the moment that everything counts as visited at is too long ago to matter."""
+        config: GateConfig = self.config
+        return now_s - self._floor_s > max(config.max_crawl_delay_s, self.host_delay_s(0.0, 0.0))
+
+
+@lru_cache(maxsize=10_000)
+def network_of(address: str) -> str:
+    """What counts as one address: IPv4 as it is, IPv6 by its first 64 bits."""
+    if ":" not in address:
+        return address
+    return str(ipaddress.ip_network(f"{address}/64", strict=False).network_address)

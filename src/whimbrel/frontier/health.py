@@ -1,0 +1,31 @@
+"""How well a host answers, and what follows from it."""
+
+from collections.abc import Sequence
+
+from whimbrel.frontier.host import HostRecord
+from whimbrel.visit import Ending
+
+
+def judged(record: HostRecord, ending: Ending, park_after: int, park_s: Sequence[float]) -> float:
+    """Enter a visit's ending into a host's record; returns for how many seconds the host is to be parked, 0 if not.
+
+    After `park_after` failures in a row, of connections, TLS or DNS, it is parked with its whole queue, longer each
+    time; after the last time it is given up, and its URLs end with the reason of the last failure.
+    """
+    if ending.trouble:
+        record.failed += 1
+        record.last_error = ending.trouble
+    else:
+        record.fetched += 1
+    if ending.connected:
+        record.failures_in_row = record.parked = 0
+        return 0.0
+    record.failures_in_row += 1
+    if record.failures_in_row < park_after:
+        return 0.0
+    record.failures_in_row = 0
+    record.parked += 1
+    if record.parked > len(park_s):
+        record.given_up = ending.trouble
+        return 0.0
+    return park_s[record.parked - 1]

@@ -1,0 +1,215 @@
+"""A host as the frontier knows it: on disk always, in memory while it is being visited or has been lately."""
+
+from collections import OrderedDict
+from typing import Final
+
+import msgspec
+
+from whimbrel.qualify.api import Qualification
+from whimbrel.qualify.robots import Rules
+from whimbrel.state.api import State
+from whimbrel.url import Url, slot
+from whimbrel.url.domain import Domains
+from whimbrel.url.key import Keys
+from whimbrel.visit import HostName
+
+_EVICTED_AT_ONCE: Final = 4
+BUFFER: Final = 128
+"""Entries of a queue that are read ahead."""
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A queued URL."""
+
+    url: str
+    depth: int
+    redirects: int
+    attempt: int
+    source: str
+
+
+class HostRecord(msgspec.Struct, array_like=True):
+    """What is kept of a host. The text of its robots.txt has a space of its own: it can be long, and rarely changes."""
+
+    name: HostName
+    queued: int = 0
+    """Entries without a final outcome, those under way and those to be tried again included."""
+    waiting: int = 0
+    """Of these, those that wait to be tried again."""
+    head: bytes = b""
+    """No entry of the queue is before this key."""
+    due: bytes = b""
+    """The key under which it stands in the schedule; empty when it does not."""
+    qualification: Qualification | None = None
+    ruled: bool = False
+    """Its robots.txt has rules for us."""
+    taken: int = 0
+    """Requests made for its pages."""
+    fetched: int = 0
+    failed: int = 0
+    failures_in_row: int = 0
+    """Of connections, TLS or DNS."""
+    parked: int = 0
+    """How often in a row it has been parked."""
+    given_up: str = ""
+    """The reason that all its URLs end with, once it is given up."""
+    not_before_s: float = 0.0
+    """Wall clock; what the host asked for by Retry-After."""
+    last_error: str = ""
+
+
+_encode_record: Final = msgspec.msgpack.Encoder().encode
+_decode_record: Final = msgspec.msgpack.Decoder(HostRecord).decode
+encode_entry: Final = msgspec.msgpack.Encoder().encode
+decode_entry: Final = msgspec.msgpack.Decoder(Entry).decode
+
+
+class Host:
+    """`buffer` has the next entries, the nearest last; `whole` says that the disk has no others."""
+
+    __slots__ = ("buffer", "busy", "changed", "id", "last", "noted", "out", "record", "rules", "whole")
+
+    def __init__(self, id_: bytes, record: HostRecord, *, whole: bool) -> None:
+        self.id = id_
+        self.record = record
+        self.buffer: list[tuple[bytes, bytes]] = []
+        self.whole = whole
+        self.last = b""
+        """Every entry up to this key is in the buffer or under way."""
+        self.out: set[bytes] = set()
+        """Keys of the entries under way."""
+        self.busy = False
+        """It is out of the schedule: a request is under way, the qualifier has it, or it stands in line at the gate."""
+        self.changed = False
+        self.noted = False
+        """Its row in the table of hosts is out of date."""
+        self.rules: Rules | None = None
+
+    @property
+    def name(self) -> HostName:
+        return self.record.name
+
+    @property
+    def pending(self) -> int:
+        """Entries that can be taken."""
+        return self.record.queued - self.record.waiting - len(self.out)
+
+    def insert(self, key: bytes, value: bytes) -> None:
+        """A new entry, which is on its way to the disk, enters the buffer if it belongs there."""
+        if not self.whole and key > self.last:
+            return
+        buffer = self.buffer
+        if not buffer or key < buffer[-1][0]:
+            buffer.append((key, value))
+        elif key > buffer[0][0]:
+            buffer.insert(0, (key, value))
+        else:
+            _insert_descending(buffer, key, value)
+        if len(buffer) > 2 * BUFFER:
+            del buffer[:BUFFER]
+            self.whole = False
+            self.last = buffer[0][0]
+
+
+def _insert_descending(buffer: list[tuple[bytes, bytes]], key: bytes, value: bytes) -> None:
+    low, high = 0, len(buffer)
+    while low < high:
+        middle = (low + high) // 2
+        if buffer[middle][0] > key:
+            low = middle + 1
+        else:
+            high = middle
+    buffer.insert(low, (key, value))
+
+
+class HostTable:
+    """Hosts by their ten bytes: a slot and a keyed hash. Keeps the latest in memory; changed ones go to the open
+    group when it is sealed, and are not forgotten before."""
+
+    def __init__(self, state: State, keys: Keys, domains: Domains, *, by_domain: bool, most: int = 20_000) -> None:
+        self._state = state
+        self._keys = keys
+        self._domains = domains
+        self._by_domain = by_domain
+        self._most = most
+        self._hosts: OrderedDict[bytes, Host] = OrderedDict()
+        self._ids: OrderedDict[str, bytes] = OrderedDict()
+        self._changed: list[Host] = []
+
+    def id_of(self, site: str, host: str) -> bytes:
+        found = self._ids.get(site)
+        if found is None:
+            where = slot(self._domains.registered(host) if self._by_domain else host)
+            found = self._ids[site] = where.to_bytes(2, "big") + self._keys.host(site)
+            if len(self._ids) > self._most:
+                self._ids.popitem(last=False)
+        return found
+
+    def of(self, url: Url) -> Host:
+        """The host of a URL, a new one if nobody knows it."""
+        site = url.site
+        id_ = self.id_of(site, url.host)
+        host = self._hosts.get(id_)
+        if host is None:
+            host = self._load(id_)
+            if host is None:
+                name = HostName(site, url.scheme, url.host, url.port, self._domains.registered(url.host))
+                host = Host(id_, HostRecord(name), whole=True)
+            self._keep(host)
+        return host
+
+    def get(self, id_: bytes) -> Host:
+        """A host that is known to exist."""
+        host = self._hosts.get(id_)
+        if host is None:
+            host = self._load(id_)
+            if host is None:
+                raise AssertionError(f"host {id_.hex()} is scheduled and has no record")
+            self._keep(host)
+        else:
+            self._hosts.move_to_end(id_)
+        return host
+
+    def change(self, host: Host) -> None:
+        if not host.changed:
+            host.changed = True
+            self._changed.append(host)
+
+    def loaded(self) -> list[Host]:
+        """Every host in memory."""
+        return list(self._hosts.values())
+
+    def flush(self) -> list[Host]:
+        """Write what changed to the open group; returns those hosts."""
+        changed, self._changed = self._changed, []
+        for host in changed:
+            host.changed = False
+            self._state.put("hosts", host.id, _encode_record(host.record))
+        self._evict(len(changed))
+        return changed
+
+    def remember_robots(self, host: Host, text: str) -> None:
+        if text:
+            self._state.put("robots", host.id, text.encode("utf-8", "surrogateescape"))
+        else:
+            self._state.delete("robots", host.id)
+
+    def robots(self, host: Host) -> str:
+        found = self._state.get("robots", host.id)
+        return "" if found is None else found.decode("utf-8", "surrogateescape")
+
+    def _load(self, id_: bytes) -> Host | None:
+        found = self._state.get("hosts", id_)
+        return None if found is None else Host(id_, _decode_record(found), whole=False)
+
+    def _keep(self, host: Host) -> None:
+        self._hosts[host.id] = host
+        self._evict(_EVICTED_AT_ONCE)
+
+    def _evict(self, most: int) -> None:
+        """Forget hosts that have been idle longest; those that are busy or changed get another turn. Few are looked at
+        each time: when all have changed since the last commit nobody should look for one that has not."""
+        for _ in range(min(most, len(self._hosts) - self._most)):
+            id_, host = self._hosts.popitem(last=False)
+            if host.busy or host.changed or host.out:
+                self._hosts[id_] = host

@@ -1,0 +1,208 @@
+"""Which links are followed: kind, directives, scope, filters and limits, each a function of the link and its page."""
+
+from collections import Counter
+from typing import Final, Literal
+
+import msgspec
+
+from whimbrel.flow import Config, Provider
+from whimbrel.parse.api import Link, Page
+from whimbrel.url import Url, parse, restore
+from whimbrel.url.domain import Domains
+from whimbrel.url.filter import Filters, Rules
+from whimbrel.url.limit import Limits
+from whimbrel.url.scope import Scope
+from whimbrel.visit import Discovered, HostName, Visit
+
+FOLLOWED: Final = frozenset({"a", "area", "iframe", "frame", "refresh", "canonical", "sitemap", "feed", "text"})
+REQUISITES: Final = frozenset({"img", "script", "style", "media"})
+
+
+class RouterConfig(Config, frozen=True):
+    seeds: tuple[str, ...] = ()
+    """URLs to begin with."""
+    scope: Literal["page", "prefix", "host", "domain", "any"] = "host"
+    """How far from the seeds: `host` takes http, https and www twins for one."""
+    include: tuple[str, ...] = ()
+    """Patterns with `*`; when there are any, a URL must match one."""
+    exclude: tuple[str, ...] = ()
+    """Patterns with `*`; a URL that matches one is not visited."""
+    include_patterns: tuple[str, ...] = ()
+    """Regular expressions in RE2's syntax, which need the extra `regex`."""
+    exclude_patterns: tuple[str, ...] = ()
+    """Likewise; a URL in which one matches is not visited."""
+    block: tuple[str, ...] = ()
+    """Hosts and domains that are never visited."""
+    requisites: bool = False
+    """Also what pages need to be shown: images, styles, scripts, one hop out of scope."""
+    nofollow_links: bool = True
+    """Follow links marked rel=nofollow; pages that say nofollow as a whole are always obeyed."""
+    sitemaps: bool = False
+    """Look for /sitemap.xml on every host, not only where robots.txt names sitemaps."""
+    ascend: bool = False
+    """Each URL also proposes its parents."""
+    max_depth: int | None = 20
+    """Hops from a seed."""
+    max_length: int | None = 2048
+    """Characters of a URL."""
+    max_segments: int | None = 20
+    """Of a path; empty ones do not count."""
+    max_repeats: int | None = 2
+    """How often a run of path segments may stand in a row."""
+    cached: int = 200_000
+    """Decisions kept in memory."""
+
+
+class Route(msgspec.Struct, gc=False):
+    """What becomes of the links of one page."""
+
+    found: list[Discovered]
+    dropped: list[tuple[str, str, int]]
+    """URL, reason and depth of those that a limit cut."""
+    refused: Counter[str]
+    """Links that are not followed, counted by reason."""
+    target: str = ""
+    """Where a redirect leads."""
+
+
+class Router(Provider):
+    """Decides once per URL and remembers it for a while: most links of a site lead where others led before."""
+
+    Config = RouterConfig
+
+    def __init__(self, config: RouterConfig) -> None:
+        super().__init__(config)
+        self._domains = Domains()
+        self.seeds = tuple(url for url in map(parse, config.seeds) if url is not None)
+        self._scope = Scope.of(config.scope, self.seeds, self._domains)
+        self._filters = Filters(
+            Rules(
+                include=config.include,
+                exclude=config.exclude,
+                include_patterns=config.include_patterns,
+                exclude_patterns=config.exclude_patterns,
+                blocked_domains=config.block,
+            )
+        )
+        self._limits = Limits(
+            length=config.max_length, segments=config.max_segments, repeats=config.max_repeats, hops=config.max_depth
+        )
+        self._young: dict[str, str] = {}
+        self._old: dict[str, str] = {}
+
+    def begin(self) -> Route:
+        """The seeds themselves: whatever scope, filters and limits say."""
+        route = Route([], [], Counter())
+        for url in self.seeds:
+            route.found.append(Discovered(url, 0))
+            if self.config.ascend:
+                route.found.extend(Discovered(parent, 0) for parent in parents(url) if self._scope.holds(parent))
+        return route
+
+    def extend(self, url: Url) -> None:
+        """A seed redirects here: its scope goes along."""
+        self._scope = self._scope.extended(url)
+        self._young.clear()
+        self._old.clear()
+
+    def in_scope(self, url: Url) -> bool:
+        return self._scope.holds(url)
+
+    def route(self, visit: Visit, page: Page) -> Route:
+        """The links of a page, in its order."""
+        route = Route([], [], Counter())
+        if "nofollow" in page.robots:
+            route.refused["nofollow"] += len(page.links)
+            return route
+        depth = visit.depth + 1
+        near = self.config.requisites and self._scope.holds(visit.url)
+        young = self._young
+        for link in page.links:
+            reason = young.get(link.target)
+            if reason is None:
+                reason = self._decide(link, visit.url.text, depth, route, near=near)
+            if reason:
+                route.refused[reason] += 1
+        return route
+
+    def redirect(self, visit: Visit, target: str) -> Route:
+        """The target of a redirect: at the same depth, one redirect further."""
+        route = Route([], [], Counter(), target)
+        url = parse(target)
+        if url is not None:
+            reason = self._refusal(url, requisite=False)
+            if reason:
+                route.refused[reason] += 1
+            else:
+                self._admit(url, visit.depth, visit.url.text, visit.redirects + 1, route)
+        return route
+
+    def propose(self, texts: tuple[str, ...], source: str, depth: int) -> Route:
+        """URLs that come from elsewhere than a page: sitemaps that robots.txt names."""
+        route = Route([], [], Counter())
+        for text in texts:
+            url = parse(text)
+            if url is not None:
+                self._decide(Link(url.text, kind="sitemap"), source, depth, route, near=False)
+        return route
+
+    def sitemaps(self, host: HostName, named: tuple[str, ...]) -> tuple[str, ...]:
+        """The sitemaps of a host: those that robots.txt names and, if asked for, the one at the usual place."""
+        default = "" if host.port == (443 if host.scheme == "https" else 80) else f":{host.port}"
+        usual = f"{host.scheme}://{host.host}{default}/sitemap.xml"
+        return (*named, usual) if self.config.sitemaps and usual not in named else named
+
+    def _decide(self, link: Link, source: str, depth: int, route: Route, *, near: bool) -> str:
+        """Why a link is not followed; `seen` when it is, from now on. `near`: what its page needs to be shown may be
+        out of scope, since the page is not."""
+        known = self._old.pop(link.target, None)
+        if known is not None:
+            self._remember(link.target, known)
+            return known
+        requisite = link.kind in REQUISITES
+        if not (requisite and self.config.requisites) and link.kind not in FOLLOWED:
+            return "not-followed"
+        if not self.config.nofollow_links and "nofollow" in link.rel.split():
+            return "nofollow"
+        url = restore(link.target)
+        reason = self._refusal(url, requisite=requisite and near)
+        if reason:
+            # What is out of scope for a link may not be so for a requisite, and must not be remembered then.
+            if reason != "out-of-scope" or not self.config.requisites:
+                self._remember(link.target, reason)
+            return reason
+        self._remember(link.target, "seen")
+        self._admit(url, depth, source, 0, route)
+        return ""
+
+    def _refusal(self, url: Url, *, requisite: bool) -> str:
+        reason = self._filters.refusal(url)
+        if reason:
+            return reason
+        return "" if requisite or self._scope.holds(url) else "out-of-scope"
+
+    def _admit(self, url: Url, depth: int, source: str, redirects: int, route: Route) -> None:
+        cut = self._limits.cut(url, depth)
+        if cut:
+            route.dropped.append((url.text, cut, depth))
+            return
+        route.found.append(Discovered(url, depth, source, redirects))
+        if self.config.ascend:
+            above = (parent for parent in parents(url) if not self._refusal(parent, requisite=False))
+            route.found.extend(Discovered(parent, depth, source) for parent in above)
+
+    def _remember(self, text: str, reason: str) -> None:
+        self._young[text] = reason
+        if len(self._young) > self.config.cached // 2:
+            self._old, self._young = self._young, {}
+
+
+def parents(url: Url) -> list[Url]:
+    """The folders above a URL, the nearest first: /a/b/c has /a/b/, /a/ and /."""
+    where, mark, _ = url.target.partition("?")
+    origin = url.text[: len(url.text) - len(url.target)]
+    segments = where.split("/")[1:]
+    if not segments[-1] and not mark:
+        segments.pop()
+    paths = ("/" + "".join(f"{part}/" for part in segments[:at]) for at in range(len(segments) - 1, -1, -1))
+    return [restore(origin + path) for path in paths]

@@ -1,0 +1,97 @@
+"""URL-seen: exact on disk, or a Bloom filter in front of the same keys."""
+
+import math
+from collections.abc import Iterator
+from typing import Protocol
+
+from whimbrel.flow import Config, Needs, Provider
+from whimbrel.state.api import State
+
+
+class SeenConfig(Config, frozen=True):
+    cached: int = 200_000
+    """Keys kept in memory: recent ones, and among them the popular."""
+
+
+class DiskSeen(Provider):
+    """Exact. A key that was asked for lately is answered from memory; when that is full the older half goes, but not
+    those that were asked for again."""
+
+    Config = SeenConfig
+    state = Needs(State)
+
+    def __init__(self, config: SeenConfig) -> None:
+        super().__init__(config)
+        self._young: set[bytes] = set()
+        self._old: set[bytes] = set()
+        self.asked = 0
+        self.from_memory = 0
+
+    def add(self, key: bytes) -> bool:
+        self.asked += 1
+        if key in self._young:
+            self.from_memory += 1
+            return False
+        if key in self._old:
+            self.from_memory += 1
+            self._remember(key)
+            return False
+        state = self.state
+        known = state.get("seen", key) is not None
+        if not known:
+            state.put("seen", key, b"")
+        self._remember(key)
+        return not known
+
+    def _remember(self, key: bytes) -> None:
+        self._young.add(key)
+        if len(self._young) > self.config.cached // 2:
+            self._old, self._young = self._young, set()
+
+
+class BloomConfig(Config, frozen=True):
+    urls: int = 10_000_000
+    """How many it is made for; with more it errs more often."""
+    error: float = 0.001
+    """The share of new URLs that it takes for known at that size: these are never visited."""
+
+
+class StoredKeys(State, Protocol):
+    def keys(self, space: str) -> Iterator[bytes]: ...
+
+
+class BloomSeen(Provider):
+    """A Bloom filter in memory. Exact keys are written all the same, so that the exact provider can take over at any
+    time, and the filter is built from them when the crawl is resumed."""
+
+    Config = BloomConfig
+    state = Needs(StoredKeys)
+
+    async def open(self) -> None:
+        config: BloomConfig = self.config
+        bits = max(64, math.ceil(-config.urls * math.log(config.error) / math.log(2) ** 2))
+        self._hashes = max(1, round(bits / config.urls * math.log(2)))
+        self._size = bits
+        self._bits = bytearray((bits + 7) // 8)
+        for key in self.state.keys("seen"):
+            self._mark(key)
+
+    def add(self, key: bytes) -> bool:
+        if not self._mark(key):
+            return False
+        self.state.put("seen", key, b"")
+        return True
+
+    def _mark(self, key: bytes) -> bool:
+        """Set the bits of a key; true when one of them was not set."""
+        bits, size = self._bits, self._size
+        at, step = int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little") | 1
+        new = False
+        for _ in range(self._hashes):
+            where = at % size
+            mask = 1 << (where & 7)
+            if not bits[where >> 3] & mask:
+                bits[where >> 3] |= mask
+                new = True
+            at += step
+        return new

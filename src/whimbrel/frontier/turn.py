@@ -1,0 +1,121 @@
+"""Where each host that has work waits, and until when."""
+
+from typing import Final
+
+from whimbrel.clock import Clock
+from whimbrel.frontier.gate import Gate
+from whimbrel.frontier.host import Host, HostTable
+from whimbrel.frontier.option import FrontierConfig
+from whimbrel.frontier.schedule import Schedule, host_of
+from whimbrel.qualify.api import Qualification
+from whimbrel.state.api import State
+
+ROUNDED_S: Final = 0.001
+"""Schedules round up to whole milliseconds; whoever may go at once must not wait for the next one. And times on disk
+are of another clock: between the two a little is lost."""
+
+
+class Turns:
+    """A host waits in one of three schedules: for a visit, for the qualifier, or because a limit holds it back.
+
+    On disk it stands there as long as it has an entry that can be visited, so nothing is forgotten when the crawl dies.
+    """
+
+    def __init__(self, config: FrontierConfig, state: State, table: HostTable, gate: Gate, clock: Clock) -> None:
+        self._config = config
+        self._table = table
+        self._gate = gate
+        self._clock = clock
+        self.wall_s = clock.wall_s() - clock.now_s()
+        """What to add to the monotonic clock's time for schedules, which outlive the process."""
+        page = max(1, config.due_cached // 8)
+        self._visits, self._qualifications, self._held = (
+            Schedule(state, kind, most=config.due_cached, page=page) for kind in (b"\0", b"\1", b"\2")
+        )
+
+    def next(self, now_s: float, *, asking: bool) -> Host | None:
+        """A host whose turn it is, out of its schedule; `asking`: the qualifier has room.
+
+        A new host is begun only when nobody else can be visited: so the hosts under way are few, and the connection
+        that brought a host's robots.txt brings its pages, too. A TLS handshake costs more than a page.
+        """
+        wall_s = now_s + self.wall_s
+        while True:
+            key = self._visits.pop(wall_s)
+            if key is None and asking:
+                key = self._qualifications.pop(wall_s)
+            if key is None:
+                return None
+            host = self._table.get(host_of(key))
+            if host.record.due == key and not host.busy:
+                host.busy = True
+                return host
+
+    def next_s(self, *, asking: bool) -> float | None:
+        """When it is somebody's turn next, on the monotonic clock; None when nobody waits for a time."""
+        visit_s, ask_s = self._visits.next_s(), self._qualifications.next_s() if asking else None
+        return min((time_s - self.wall_s for time_s in (visit_s, ask_s) if time_s is not None), default=None)
+
+    def wait(self, host: Host) -> None:
+        """Back into a schedule, or out of all when there is nothing to do. While refusals are under way it keeps its
+        place on disk: when the crawl dies they are made again."""
+        host.busy = False
+        record = host.record
+        if host.pending > 0:
+            schedule, due_s = self._turn(host)
+            self._set(schedule, host, due_s)
+        elif record.due and not host.out:
+            self._visits.remove(record.due)
+            record.due = b""
+            self._table.change(host)
+
+    def postpone(self, host: Host, due_s: float) -> None:
+        """Its next turn is at a time that others have found."""
+        host.busy = False
+        self._set(self._visits, host, due_s)
+
+    def is_held(self, host: Host) -> bool:
+        """Whether the limit on pages per host has been reached."""
+        limit = self._config.max_pages_per_host
+        return limit is not None and host.record.taken >= limit
+
+    def let_go(self) -> None:
+        """There is another limit: whom it does not hold back goes on."""
+        for key in self._held.each():
+            host = self._table.get(host_of(key))
+            if not self.is_held(host):
+                self.wait(host)
+
+    def _turn(self, host: Host) -> tuple[Schedule, float]:
+        record = host.record
+        at_once_s = self._clock.now_s() - ROUNDED_S
+        if record.given_up:
+            return self._visits, at_once_s
+        if self.is_held(host):
+            return self._held, at_once_s
+        due_s = max(at_once_s, self.due_s(host))
+        found = record.qualification
+        over = found is None or is_over(found, due_s + self.wall_s)
+        return self._qualifications if over else self._visits, due_s
+
+    def due_s(self, host: Host) -> float:
+        """When nothing that the host itself is or asked for keeps it from being visited, or qualified."""
+        record = host.record
+        found = record.qualification
+        crawl_delay_s = 0.0 if found is None else found.crawl_delay_s
+        due_s = max(self._gate.free_s(host.name, crawl_delay_s), record.not_before_s - self.wall_s)
+        if found is not None and found.standing == "disqualified":
+            due_s = max(due_s, found.until_s - self.wall_s)
+        return due_s
+
+    def _set(self, schedule: Schedule, host: Host, due_s: float) -> None:
+        record = host.record
+        key = schedule.set(host.id, due_s + self.wall_s, record.due)
+        if key != record.due:
+            record.due = key
+            self._table.change(host)
+
+
+def is_over(found: Qualification, wall_s: float) -> bool:
+    """Whether a host has to be qualified again, or its addresses looked up."""
+    return found.until_s <= wall_s or (found.addresses_until_s <= wall_s and bool(found.addresses))

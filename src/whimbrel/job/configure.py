@@ -1,0 +1,124 @@
+"""From options to a configured wiring: which option goes to which part."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from whimbrel import __version__
+from whimbrel.flow import ComponentSpec, ProviderSpec, Registry
+from whimbrel.flow.component import Wired
+from whimbrel.flow.wiring import Wiring
+from whimbrel.job.options import CrawlOptions, OptionError
+from whimbrel.job.parts import wiring
+from whimbrel.url import Url, parse
+
+
+def configured(options: CrawlOptions, directory: Path, known: Registry) -> Wiring:
+    """The wiring of a crawl into a directory, with every option in its place and `set` applied last.
+
+    A part that took another's place gets those of its settings that it has too.
+    """
+    base = wiring(options.wiring)
+    for connector in base.connectors:
+        if connector.target == "downloader.visits":
+            # A visit counts until it is done: this is what bounds the visits under way.
+            base = base.adding(replace(connector, capacity=options.connections))
+    specs: list[ComponentSpec | ProviderSpec] = [*base.components, *base.providers]
+    uses = {spec.name: spec.use for spec in specs}
+    for part, settings in settings_of(options, directory).items():
+        kind = known.component(uses.get(part, "")) or known.provider(uses.get(part, ""))
+        taken = settings if kind is None else {key: settings[key] for key in settings if _has(kind, key)}
+        base = base.configuring(part, **taken)
+    for part, settings in options.set.items():
+        base = base.configuring(part, **settings)
+    return base
+
+
+def _has(kind: type[Wired], key: str) -> bool:
+    return key in kind.Config.__struct_fields__
+
+
+def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, Any]]:
+    """For each part the settings that the options decide."""
+    agent = user_agent(options)
+    token = re.split(r"[/\s]", agent, maxsplit=1)[0].lower()
+    broad = options.mode == "broad"
+    per_host = options.max_pages_per_host
+    return {
+        "state": {"directory": str(directory)},
+        "journal": {"directory": str(directory), "info": tuple(_warcinfo(options, agent).items())},
+        "gate": {"mode": options.mode, "delay_s": options.delay},
+        "frontier": {
+            "mode": options.mode,
+            "order": options.order,
+            "max_pages": options.max_pages,
+            "max_pages_per_host": 1_000 if per_host is None and broad else per_host,
+            "max_bytes_per_s": options.max_rate,
+            "agent": token,
+        },
+        "router": {
+            "seeds": tuple(url.text for url in seeds(options)),
+            "scope": options.scope or ("any" if broad else "host"),
+            "include": options.include,
+            "exclude": options.exclude,
+            "block": options.block,
+            "requisites": options.requisites,
+            "sitemaps": options.sitemap,
+            "ascend": options.order == "ascend",
+            "max_depth": options.max_depth or None,
+        },
+        "qualifier": {"agent": token, "robots": options.robots},
+        "parser": {"agent": token, "requisites": options.requisites},
+        "settlement": {"mime": options.mime},
+        "downloader": {"connections": options.connections},
+        "resolver": {"server": options.resolver},
+        "transport": {
+            "user_agent": agent,
+            "headers": dict(_header(line) for line in options.header),
+            "cookies": options.cookies,
+            "proxy": options.proxy,
+            "allow_networks": options.allow_network,
+            "ca": options.ca,
+            "max_bytes": options.max_file_size,
+            "connections": options.connections + 512,
+            "spill_directory": str(directory),
+        },
+    }
+
+
+def user_agent(options: CrawlOptions) -> str:
+    """The name in full, with the contact where it was given: `whimbrel/0.3 (+https://example.org/bot)`."""
+    name = options.user_agent or f"whimbrel/{__version__}"
+    return name if not options.contact or "(" in name else f"{name} (+{options.contact})"
+
+
+def seeds(options: CrawlOptions) -> list[Url]:
+    return [_seed(text) for text in options.seeds]
+
+
+def _seed(text: str) -> Url:
+    """A seed as a person writes it; without a scheme, https."""
+    has_scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)", text) is not None
+    url = parse(text if has_scheme else f"https://{text}")
+    if url is None:
+        raise OptionError(f"the seed {text!r} is not an http or https URL")
+    return url
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, colon, value = line.partition(":")
+    if not colon or not name.strip():
+        raise OptionError(f"header {line!r}: write it as 'Name: value'")
+    return name.strip(), value.strip()
+
+
+def _warcinfo(options: CrawlOptions, agent: str) -> dict[str, str]:
+    found = {
+        "software": f"whimbrel/{__version__}",
+        "format": "WARC File Format 1.1",
+        "http-header-user-agent": agent,
+        "robots": "obey" if options.robots == "seed" else "rfc9309",
+        "operator": options.contact,
+    }
+    return {name: value for name, value in found.items() if value}

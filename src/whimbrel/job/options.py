@@ -1,0 +1,252 @@
+"""A crawl's options, and where each value came from.
+
+Defaults, the job file, the environment and the command line, in that order; the later wins. A crawl directory keeps
+what was given (job.toml), so that `resume` needs no options.
+"""
+
+import difflib
+import json
+import math
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, get_args, get_type_hints
+
+import msgspec
+
+from whimbrel.job.unit import UnitError, duration_s, size_bytes
+from whimbrel.job.value import trouble
+
+ENVIRONMENT: Final = "WHIMBREL_"
+JOB_FILE: Final = "job.toml"
+
+
+class OptionError(Exception):
+    """An option that cannot be used; the message says which, where it was given, and what to write instead."""
+
+
+class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The names are those of the command line and of job files."""
+
+    seeds: tuple[str, ...] = ()
+    """URLs to begin with; without a scheme, https."""
+    mode: Literal["site", "broad"] = "site"
+    """`site` downloads whole sites, `broad` crawls the web: 30 s per host, at most 1,000 pages of each, contact
+    needed."""
+    scope: Literal["page", "prefix", "host", "domain", "any"] | None = None
+    """How far from the seeds; `host` in site mode, `any` in broad mode unless given."""
+    order: Literal["breadth", "depth", "ascend"] = "breadth"
+    """Of the URLs within a host."""
+    sitemap: bool = False
+    """Look for /sitemap.xml on every host; those that robots.txt names are always read."""
+    requisites: bool = False
+    """Also fetch images, styles and scripts of pages, one hop out of scope."""
+    max_pages: int | None = None
+    """Requests for pages in all."""
+    max_pages_per_host: int | None = None
+    """1,000 in broad mode unless given."""
+    max_depth: int | None = 20
+    """Hops from a seed; 0 is no limit."""
+    max_time: float | None = None
+    """Seconds, or with a unit: `10m`."""
+    max_bytes: int | None = None
+    """Bytes fetched in all."""
+    max_file_size: int = 20_000_000
+    """Bytes of one body; the rest is cut."""
+    max_rate: int | None = None
+    """Bytes per second in all: `5MB/s`."""
+    delay: float | None = None
+    """Seconds between two requests to a host, its domain and its address; 0 is for one's own servers only."""
+    connections: int = 64
+    """Requests under way at once."""
+    robots: Literal["seed", "rfc9309"] = "seed"
+    """How to read a robots.txt that answers 401, 403 and the like: as no, or as no rules."""
+    user_agent: str = ""
+    """How the crawler names itself; its first word is what robots.txt rules are looked up for."""
+    contact: str = ""
+    """A URL or a mail address for the people whose sites are crawled."""
+    include: tuple[str, ...] = ()
+    """Patterns with `*`; when there are any, a URL must match one."""
+    exclude: tuple[str, ...] = ()
+    """Patterns with `*`; a URL that matches one is not visited."""
+    mime: tuple[str, ...] = ()
+    """Types whose bodies are kept, like `text/html` or `image/*`; all when empty."""
+    block: tuple[str, ...] = ()
+    """Hosts and domains that are never visited."""
+    header: tuple[str, ...] = ()
+    """Further request headers, `Name: value`."""
+    cookies: str = ""
+    """A cookie file to send cookies from."""
+    proxy: str = ""
+    """The URL of a proxy for all requests; the environment's is not used."""
+    allow_network: tuple[str, ...] = ()
+    """Private networks that may be crawled."""
+    resolver: str = ""
+    """ADDRESS:PORT of a name server; the system's when empty."""
+    ca: str = ""
+    """A file of trusted certificates instead of the system's."""
+    wiring: str = "standalone"
+    """A wiring that Whimbrel ships, or a TOML file with the parts of `standalone` under the same names."""
+    with_files: tuple[str, ...] = ()
+    """Python files with components and providers of your own."""
+    set: dict[str, dict[str, Any]] = {}
+    """Configuration of single parts: `[set.frontier]` with `retry_s = 5`."""
+
+
+_DURATIONS: Final = ("max_time", "delay")
+_SIZES: Final = ("max_bytes", "max_file_size", "max_rate")
+_WORDS: Final = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off"), False)}
+
+
+class Given(msgspec.Struct, frozen=True):
+    """Options together with the origin of each that was not left at its default; `set.PART.KEY` for settings."""
+
+    options: CrawlOptions
+    origins: dict[str, str]
+
+
+def combined(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Given:
+    """Layers of values by origin, the weakest first."""
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, layer in layers:
+        for key, value in layer.items():
+            _check_key(key, origin)
+            if key == "set":
+                values["set"] = {**values.get("set", {})}
+                for part, settings in _tables(value, origin):
+                    values["set"][part] = {**values["set"].get(part, {}), **settings}
+                    origins |= {f"set.{part}.{name}": origin for name in settings}
+            else:
+                values[key] = _plain(key, value, origin)
+                origins[key] = origin
+    return Given(_converted(values, origins), origins)
+
+
+def _tables(value: Any, origin: str) -> list[tuple[str, dict[str, Any]]]:
+    if not isinstance(value, dict) or not all(isinstance(settings, dict) for settings in value.values()):
+        raise OptionError(f"{origin}: set: write a table for each part: [set.frontier] with retry_s = 5")
+    return list(value.items())
+
+
+def _converted(values: dict[str, Any], origins: Mapping[str, str]) -> CrawlOptions:
+    try:
+        options = msgspec.convert(values, CrawlOptions)
+    except msgspec.ValidationError as error:
+        found = re.search(r"`\$\.(\w+)", str(error))
+        name = "" if found is None else found[1]
+        raise OptionError(f"{origins.get(name, 'options')}: {name}: {_explained(name, values, error)}") from error
+    for name in values:
+        wrong = trouble(name, getattr(options, name))
+        if wrong:
+            raise OptionError(f"{origins[name]}: {name}: {wrong}")
+    return options
+
+
+def _explained(name: str, values: Mapping[str, Any], error: msgspec.ValidationError) -> str:
+    choices = [value for value in _kinds(name) if isinstance(value, str)]
+    if choices:
+        return f"{values[name]!r} is none of {', '.join(choices)}"
+    return str(error).partition(" - at ")[0]
+
+
+def _kinds(name: str) -> tuple[Any, ...]:
+    """What an option may be: types, and the values of a choice."""
+    hint = get_type_hints(CrawlOptions)[name]
+    found: list[Any] = []
+    for kind in get_args(hint) or (hint,):
+        found += get_args(kind) or (kind,)
+    return tuple(found)
+
+
+def _check_key(key: str, origin: str) -> None:
+    known = CrawlOptions.__struct_fields__
+    if key not in known:
+        near = difflib.get_close_matches(key, known, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise OptionError(f"{origin}: there is no option {key!r}{hint}")
+
+
+def _plain(key: str, value: Any, origin: str) -> Any:
+    """Durations and sizes may be written with units."""
+    try:
+        if key in _DURATIONS and isinstance(value, str):
+            return duration_s(value)
+        if key in _SIZES and isinstance(value, str):
+            return size_bytes(value)
+    except UnitError as error:
+        raise OptionError(f"{origin}: {key}: {error}") from error
+    return value
+
+
+def read_job(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise OptionError(f"{path} is not there") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OptionError(f"{path}: {error}") from error
+
+
+def environment() -> dict[str, Any]:
+    """Options given as WHIMBREL_NAME; lists are separated by commas."""
+    found: dict[str, Any] = {}
+    for name in CrawlOptions.__struct_fields__:
+        text = os.environ.get(ENVIRONMENT + name.upper())
+        if text is not None and name not in ("set", "seeds"):
+            found[name] = _from_text(name, text)
+    return found
+
+
+def _from_text(name: str, text: str) -> Any:
+    default = getattr(CrawlOptions(), name)
+    if isinstance(default, tuple):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    if isinstance(default, bool):
+        word = text.strip().lower()
+        if word not in _WORDS:
+            raise OptionError(f"environment: {name}: {text!r} is neither true nor false")
+        return _WORDS[word]
+    whole = re.fullmatch(r"\s*[+-]?[0-9]+\s*", text) is not None
+    return int(text) if whole and int in _kinds(name) and name not in _SIZES else text
+
+
+def job_text(given: Given) -> str:
+    """The options that were given, as a job file; each with where it came from."""
+    lines = ["# The job as given. `whimbrel config show` explains every value.\n"]
+    for name in CrawlOptions.__struct_fields__:
+        if name in given.origins and name != "set":
+            value = getattr(given.options, name)
+            if value is not None:
+                lines.append(_line(name, value, given.origins[name]))
+    for part, settings in given.options.set.items():
+        lines.append(f"\n[set.{_key(part)}]\n")
+        lines += [_line(key, value, given.origins.get(f"set.{part}.{key}", "")) for key, value in settings.items()]
+    return "".join(lines)
+
+
+def _line(name: str, value: Any, origin: str) -> str:
+    return f"{_key(name)} = {_toml(value)}  # origin: {' '.join(origin.split())}\n"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return json.dumps(value)
+
+
+def _text(text: str) -> str:
+    """JSON's strings are TOML's, but for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

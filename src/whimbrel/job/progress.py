@@ -1,0 +1,138 @@
+"""The crawl at one moment, what it is bound by, and when it may end."""
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from whimbrel.commit.committed import Committed
+from whimbrel.commit.journal import Journal
+from whimbrel.flow import Report
+from whimbrel.frontier.disk import DiskFrontier
+
+_WINDOW_S: Final = 10.0
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    elapsed_s: float = 0.0
+    visited: int = 0
+    """Visits made, of earlier runs too."""
+    pages_per_s: float = 0.0
+    """Over the last seconds."""
+    queued: int = 0
+    visiting: int = 0
+    qualifying: int = 0
+    hosts: int = 0
+    bytes: int = 0
+    outcomes: dict[str, int] = {}
+    reasons: dict[str, int] = {}
+    """Counts of `outcome reason`."""
+    refused: dict[str, int] = {}
+    """Links that were not followed, by reason."""
+    bound_by: str = ""
+    """What keeps the crawl from being faster."""
+    left_s: float | None = None
+    """A guess at the time until the queue is empty; None when nobody can tell."""
+    trouble: str = ""
+    queues: dict[str, int] = {}
+    """Items in each connector."""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    report: Report
+    progress: Progress
+    committed: Committed
+
+    @property
+    def state(self) -> str:
+        """`done`, `stopped` with work left, or `failed`."""
+        if self.report.state == "done":
+            return "stopped" if self.progress.queued else "done"
+        return self.report.state
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 1 failed or nothing but failures, 3 stopped with work left."""
+        outcomes = self.progress.outcomes
+        good = sum(count for name, count in outcomes.items() if name not in ("failed", "denied", "retry", "dropped"))
+        bad = outcomes.get("failed", 0) + self.progress.reasons.get("denied robots-unreachable", 0)
+        if self.report.exit_code == 0 and bad and not good and not self.progress.queued:
+            return 1
+        return 3 if self.report.exit_code == 0 and self.progress.queued else self.report.exit_code
+
+
+class Watch:
+    """Looks at a running crawl, and remembers the last seconds of it."""
+
+    def __init__(self, directory: Path, connections: int) -> None:
+        self.directory = directory
+        self._connections = connections
+        self._began_s = time.monotonic()
+        self._history: deque[tuple[float, int]] = deque()
+
+    def look(self, frontier: DiskFrontier, journal: Journal, queues: Mapping[str, int]) -> Progress:
+        now_s = time.monotonic()
+        counters = journal.counters
+        visited = counters["visits"]
+        self._history.append((now_s, visited))
+        while now_s - self._history[0][0] > _WINDOW_S:
+            self._history.popleft()
+        since_s, before = self._history[0]
+        rate = (visited - before) / (now_s - since_s) if now_s > since_s else 0.0
+        return Progress(
+            **_counted(counters),
+            elapsed_s=now_s - self._began_s,
+            pages_per_s=rate,
+            visiting=frontier.visiting,
+            qualifying=frontier.qualifying,
+            queued=frontier.queued,
+            hosts=frontier.hosts,
+            bound_by=self._bound_by(frontier, journal),
+            left_s=frontier.queued / rate if rate > 0 else None,
+            trouble=journal.trouble,
+            queues=dict(queues),
+        )
+
+    def final(self, committed: Committed, elapsed_s: float) -> Progress:
+        """What became durable."""
+        counters = committed.counters
+        begun = self._history[0][1] if self._history else 0
+        return Progress(
+            **_counted(counters),
+            elapsed_s=elapsed_s,
+            pages_per_s=(counters.get("visits", 0) - begun) / elapsed_s if elapsed_s else 0.0,
+            queued=counters.get("queued", 0),
+            hosts=counters.get("hosts", 0),
+        )
+
+    def _bound_by(self, frontier: DiskFrontier, journal: Journal) -> str:
+        if journal.trouble:
+            return "the disk, which takes no data"
+        if journal.behind:
+            return "the disk: the last commit is not done"
+        if frontier.exhausted:
+            return "the limit on pages"
+        if frontier.visiting >= self._connections:
+            return "connections (--connections)"
+        if frontier.qualifying and not frontier.visiting:
+            return "DNS and robots.txt of new hosts"
+        due_s = frontier.due_in_s()
+        if due_s is not None and due_s > 0:
+            return f"politeness: the next host is due in {due_s:.1f} s"
+        return "this machine's processor"
+
+
+def _counted(counters: Mapping[str, int]) -> dict[str, Any]:
+    def under(prefix: str) -> dict[str, int]:
+        return {name[len(prefix) :]: count for name, count in counters.items() if name.startswith(prefix) and count}
+
+    return {
+        "visited": counters.get("visits", 0),
+        "bytes": counters.get("bytes", 0),
+        "outcomes": under("outcome "),
+        "reasons": under("reason "),
+        "refused": under("refused "),
+    }
