@@ -191,6 +191,9 @@ class DiskFrontier(Provider):
                 return visit
         return None
 
+    def shut(self) -> None:
+        self.gate.shut()
+
     def take_host(self) -> HostDue | None:
         """The next host that is to be qualified; `qualified` gives it back."""
         return self._due.popleft() if self._due else None

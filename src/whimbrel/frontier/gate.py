@@ -18,6 +18,7 @@ from typing import Final, Literal
 
 from whimbrel.clock import Clock
 from whimbrel.flow import Config, Needs, Provider
+from whimbrel.qualify.api import GateShut
 from whimbrel.visit import HostName
 
 MAX_PACES: Final = 50_000
@@ -31,6 +32,10 @@ _LEAST_S: Final = 0.001
 _TOO_MANY: Final = (429, 503)
 _RECOVERY: Final = 50
 """Good answers after which a crowded address that complained gets one more request in flight."""
+
+
+_NOTICE_S: Final = 1.0
+"""How long it may take who waits at the gate to see that it was shut."""
 
 
 class GateConfig(Config, frozen=True):
@@ -103,12 +108,17 @@ class Gate(Provider):
         self._called: list[Pace] = []
         """Paces whose line was called and goes on: whoever was called may not have come."""
         self._floor_s = float("-inf")
+        self._shut = False
         self._most_paces = MAX_PACES
         self._listeners: list[Callable[[], None]] = []
         fixed = config.delay_s
         self._free = fixed == 0
         self._domain_s = config.domain_s if fixed is None else fixed
         self._address_s = config.address_s if fixed is None else fixed
+
+    def shut(self) -> None:
+        """The crawl is being stopped: who waits to enter is sent away (GateShut)."""
+        self._shut = True
 
     def listen(self, changed: Callable[[], None]) -> None:
         """Call back when a request that is no visit has changed a pace."""
@@ -283,8 +293,11 @@ class Gate(Provider):
         attempt()
         try:
             while where is not None:
+                if self._shut:
+                    opened.cancel()
+                    raise GateShut
                 wait_s = where.free_s - self.clock.now_s()
-                await asyncio.wait([opened], timeout=wait_s if wait_s > 0 else _LOOK_AGAIN_S)
+                await asyncio.wait([opened], timeout=min(wait_s, _NOTICE_S) if wait_s > 0 else _LOOK_AGAIN_S)
                 if where is not None:
                     self.wake(self.clock.now_s())
                     self._tell()

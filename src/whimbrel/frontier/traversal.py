@@ -21,6 +21,9 @@ class Qualifying(Frontier, Protocol):
 
     def take_host(self) -> HostDue | None: ...
 
+    def shut(self) -> None:
+        """Nothing more is to be begun: the qualifier's hosts stay as they are."""
+
     @property
     def qualifying(self) -> int: ...
 
@@ -57,6 +60,7 @@ class Traversal(Async):
             if self._over():
                 return
             await self.woken(None if self.journal.behind else self.frontier.due_in_s())
+        self.frontier.shut()
 
     async def _step(self) -> bool:
         """Hand one thing on; false when there is nothing now."""

@@ -36,12 +36,17 @@ class Qualification(msgspec.Struct, frozen=True, gc=False):
     """For people: what happened."""
 
 
+class GateShut(Exception):
+    """The crawl is being stopped: no request may be begun any more."""
+
+
 class Gate(Protocol):
     """How the qualifier asks for leave to make a request: the same clocks as every visit."""
 
     async def enter(self, host: HostName, address: str, *, own: bool) -> None:
         """Wait until host, domain and address may be asked. `own`: the host is the one being qualified, which the
-        frontier keeps for the qualifier; another host (a redirect's) is waited for like any visit's."""
+        frontier keeps for the qualifier; another host (a redirect's) is waited for like any visit's. Raises GateShut
+        when the crawl is stopped meanwhile."""
 
     def leave(self, host: HostName, address: str, elapsed_s: float, *, own: bool, status: int = 0) -> None:
         """The request is over."""

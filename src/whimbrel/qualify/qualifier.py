@@ -5,7 +5,7 @@ import asyncio
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Resolver, Transport
 from whimbrel.flow import Async, Delivery, In, Needs
-from whimbrel.qualify.api import Gate, HostDue, Hosts
+from whimbrel.qualify.api import Gate, GateShut, HostDue, Hosts
 from whimbrel.qualify.procedure import Procedure
 from whimbrel.qualify.verdict import QualifyConfig
 from whimbrel.url import Domains
@@ -53,9 +53,13 @@ class Qualifier(Async):
             clock=self.clock,
             domains=self._domains,
         )
-        if due.addresses_only and due.before is not None:
-            found = await procedure.refresh(due.host, due.before)
-        else:
-            found = await procedure.qualify(due.host, due.before)
+        try:
+            if due.addresses_only and due.before is not None:
+                found = await procedure.refresh(due.host, due.before)
+            else:
+                found = await procedure.qualify(due.host, due.before)
+        except GateShut:
+            delivery.done()  # The host stays queued; its turn comes again when the crawl is resumed.
+            return
         self.hosts.qualified(due.host, found)
         delivery.done()
