@@ -122,7 +122,7 @@ def test_the_scope_is_extended_to_where_a_seed_leads_and_old_refusals_are_forgot
     assert routed(one, Link("http://b.test/x")).refused == {"out-of-scope": 1}
     one.extend(url_of("http://b.test/start"))
     assert found(routed(one, Link("http://b.test/x"))) == ["http://b.test/x"]
-    assert one.in_scope(url_of("http://a.example/"))
+    assert found(routed(one, Link("http://a.example/new"))) == ["http://a.example/new"]
 
 
 def test_seeds_are_visited_whatever_scope_filters_and_limits_say() -> None:

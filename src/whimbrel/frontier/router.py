@@ -105,9 +105,6 @@ class Router(Provider):
         self._young.clear()
         self._old.clear()
 
-    def in_scope(self, url: Url) -> bool:
-        return self._scope.holds(url)
-
     def route(self, visit: Visit, page: Page) -> Route:
         """The links of a page, in its order."""
         route = Route([], [], Counter())
