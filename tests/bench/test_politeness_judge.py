@@ -129,6 +129,17 @@ def test_who_comes_before_the_time_of_retry_after_is_found(name: str, status: in
         assert log.rules(quick) == rules
 
 
+def test_a_kill_makes_the_crawl_forget_the_retry_after_that_it_had_just_got_and_no_other() -> None:
+    log, host = Log(), alone(1)[0]
+    log.robots(host, 0.0)
+    end = log.exhibit(host, 2.0, "retry-seconds-429", status=429)
+    log.page(host, end + 1.9, target="/about/1.html")
+    quick = with_delay(0.5)
+    assert log.rules(quick, kills=(end + 0.5,)) == []
+    assert log.rules(quick, kills=(end + 1.8,)) == ["retry-after"]
+    assert log.rules(quick, kills=(end - 0.5,)) == ["retry-after"]
+
+
 def test_only_the_answer_with_retry_after_asks_for_a_pause() -> None:
     log, host = Log(), alone(1)[0]
     log.robots(host, 0.0)
@@ -343,6 +354,14 @@ def test_a_page_that_was_got_is_not_asked_for_again() -> None:
     assert log.rules() == ["again"]
 
 
+def test_a_page_that_came_cut_may_be_asked_for_again() -> None:
+    log, host = Log(), alone(1)[0]
+    log.robots(host, 0.0)
+    log.exhibit(host, 2.0, "truncated", status=200)
+    log.exhibit(host, 6.0, "truncated", status=200)
+    assert log.rules() == []
+
+
 def test_each_kill_allows_one_repeat_of_a_url_and_no_haste() -> None:
     log, host = Log(), alone(1)[0]
     log.robots(host, 0.0)
@@ -366,6 +385,15 @@ def test_a_visit_that_the_client_ended_may_be_logged_late() -> None:
     assert log.rules() == []
     log.page(host, end + 5.7, target="/about/1.html")
     assert log.rules() == ["host-delay"]
+
+
+def test_a_visit_whose_end_is_not_known_exactly_may_still_be_in_flight() -> None:
+    one, other = alone(2)
+    for gap, rules in ((-0.1, []), (0.2, ["ip-delay"]), (0.5, [])):
+        log = Log()
+        end = log.page(one, 3.0, target="/robots.txt", status=0, served="robots", took=5.0)
+        log.robots(other, end + gap, address=one.addresses[0])
+        assert log.rules() == rules
 
 
 def test_every_rule_has_a_test_here() -> None:

@@ -89,11 +89,18 @@ class Rig:
     def add(self, text: str, depth: int = 0, redirects: int = 0) -> str:
         return self.frontier.add(Discovered(url_of(text), depth, redirects=redirects))
 
+    def take(self) -> Visit | None:
+        """What the frontier lets out now; its request is sent at once."""
+        visit = self.frontier.take()
+        if visit is not None and visit.address:
+            self.gate.sent(visit.url, visit.address)
+        return visit
+
     def qualify(self, *, address: str = "192.0.2.1", crawl_delay_s: float = 0.0, robots: str = "") -> list[HostName]:
         """Let the frontier ask for all its new hosts, and qualify them."""
         asked: list[HostName] = []
         while True:
-            assert self.frontier.take() is None
+            assert self.take() is None
             before = len(asked)
             while (due := self.frontier.take_host()) is not None:
                 asked.append(due.host)
@@ -107,7 +114,7 @@ class Rig:
     def next(self, within_s: float = 1e9) -> Visit | None:
         """The next visit, however long it takes; None when time alone brings none."""
         end_s = self.clock.now_s() + within_s
-        while (visit := self.frontier.take()) is None:
+        while (visit := self.take()) is None:
             due_s = self.frontier.due_in_s()
             if due_s is None or self.clock.now_s() + due_s > end_s:
                 return None

@@ -73,13 +73,13 @@ def test_the_limit_on_pages_counts_requests_and_not_those_that_a_crash_has_undon
     first = taken(rig)
     rig.frontier.finish(first, GOOD)
     under_way = [taken(rig), taken(rig)]
-    assert rig.frontier.take() is None
+    assert rig.take() is None
     assert rig.frontier.due_in_s() is None
     rig.commit()
     rig.crash()
     again = [taken(rig), taken(rig)]
     for visit in again:
-        assert rig.frontier.take() is None
+        assert rig.take() is None
         rig.frontier.finish(visit, GOOD)
     assert rig.frontier.exhausted
     assert (rig.frontier.queued, rig.frontier.visiting) == (6, 0)
@@ -113,10 +113,10 @@ def test_the_limit_on_bytes_closes_the_gate_for_as_long_as_they_are_worth(direct
     rig.add("http://b.example/1")
     rig.qualify()
     rig.frontier.finish(taken(rig), GOOD)
-    assert rig.frontier.take() is None
+    assert rig.take() is None
     assert rig.frontier.due_in_s() == pytest.approx(10.0)
     rig.clock.advance(10.0)
-    assert rig.frontier.take() is not None
+    assert rig.take() is not None
     rig.close()
 
 
@@ -171,13 +171,13 @@ def test_refusals_that_are_lost_are_made_again(directory: Path) -> None:
     rig.qualify(robots="User-agent: *\nDisallow: /\n")
     visit = taken(rig)
     assert visit.refusal == "robots"
-    assert rig.frontier.take() is None
+    assert rig.take() is None
     rig.commit()
     rig.crash()
     assert rig.frontier.queued == 1
     visit = taken(rig)
     assert visit.refusal == "robots"
-    assert rig.frontier.take() is None
+    assert rig.take() is None
     rig.add("http://a.example/secret/too")
     assert taken(rig).url.target == "/secret/too"
     rig.close()
@@ -220,13 +220,13 @@ def test_hosts_that_wait_for_the_qualifier_cost_nothing_until_it_has_room(direct
     for number in range(500):
         rig.add(f"http://h{number}.example/")
     rig.commit()
-    assert rig.frontier.take() is None
+    assert rig.take() is None
     rig.commit()
     assert rig.frontier.qualifying == 2
     assert rig.frontier.due_in_s() is None, "only an answer brings more"
     assert len(rig.frontier.table._hosts) <= 52
     rig.clock.advance(60.0)
-    assert rig.frontier.take() is None
+    assert rig.take() is None
     assert rig.state.changed == 0, "nobody was looked at"
     seen = set()
     for _ in range(500):
@@ -235,7 +235,7 @@ def test_hosts_that_wait_for_the_qualifier_cost_nothing_until_it_has_room(direct
         assert due.host.host not in seen
         seen.add(due.host.host)
         rig.frontier.qualified(due.host, Qualification("disqualified", rig.clock.wall_s() + 1e6, (), 0.0, reason="dns"))
-        assert rig.frontier.take() is None
+        assert rig.take() is None
     assert len(seen) == 500
     rig.close()
 
@@ -244,21 +244,21 @@ def test_a_disqualified_host_is_asked_again_in_its_time_and_one_for_good_is_not(
     rig = Rig(directory)
     rig.add("http://a.example/")
     rig.add("http://b.test/")
-    rig.frontier.take()
+    rig.take()
     for standing in ("disqualified", "for-good"):
         due = rig.frontier.take_host()
         assert due is not None
         until_s = rig.clock.wall_s() + 3_600.0
         found = Qualification(standing, until_s, (), 0.0, reason="robots-unreachable")
         rig.frontier.qualified(due.host, found)
-    refused = rig.frontier.take()
+    refused = rig.take()
     assert refused is not None
     assert (refused.address, refused.refusal) == ("", "robots-unreachable")
     rig.frontier.finish(refused, Ending())
-    assert rig.frontier.take() is None
+    assert rig.take() is None
     assert rig.frontier.due_in_s() == pytest.approx(3_600.0, abs=0.01)
     rig.clock.advance(3_600.0)
-    assert rig.frontier.take() is None
+    assert rig.take() is None
     again = rig.frontier.take_host()
     assert again is not None
     assert again.before is not None
@@ -270,14 +270,14 @@ def test_a_disqualified_host_is_asked_again_in_its_time_and_one_for_good_is_not(
 def test_when_only_the_addresses_have_run_out_only_they_are_asked_for(directory: Path) -> None:
     rig = Rig(directory)
     rig.add("http://a.example/")
-    rig.frontier.take()
+    rig.take()
     due = rig.frontier.take_host()
     assert due is not None
     wall_s = rig.clock.wall_s()
     found = Qualification("qualified", wall_s + 86_400.0, ("192.0.2.1",), wall_s + 300.0, robots="User-agent: *\n")
     rig.clock.advance(400.0)
     rig.frontier.qualified(due.host, found)
-    assert rig.frontier.take() is None
+    assert rig.take() is None
     again = rig.frontier.take_host()
     assert again is not None
     assert again.addresses_only
@@ -291,7 +291,7 @@ def test_a_resumed_crawl_waits_before_its_first_request_and_a_finished_one_ends_
     rig.qualify()
     rig.commit()
     rig.crash()
-    assert rig.frontier.take() is None
+    assert rig.take() is None
     assert rig.frontier.due_in_s() == pytest.approx(1.0)
     assert finished(rig) == ["/"]
     rig.commit()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.frontier.clock import VirtualClock
-from tests.frontier.rig import Rig, qualified, quick_directory
+from tests.frontier.rig import Rig, qualified, quick_directory, url_of
 from whimbrel.clock import SystemClock
 from whimbrel.frontier import gate as gate_module
 from whimbrel.frontier.gate import Gate, GateConfig, network_of
@@ -37,7 +37,37 @@ def host_of(number: int, domain: int | None = None) -> HostName:
 
 
 def enters(gate: Gate, host: HostName, address: str = ADDRESS, crawl_delay_s: float = 0.0) -> bool:
-    return gate.blocked(host, address, crawl_delay_s, gate.clock.now_s()) is None
+    """Whether a host may be visited now; if so, the request is sent at once."""
+    let_in = gate.blocked(host, address, crawl_delay_s, gate.clock.now_s()) is None
+    if let_in:
+        gate.sent(url_of(f"{host.site}/"), address)
+    return let_in
+
+
+def test_the_clock_of_an_address_counts_from_when_a_request_is_sent_and_not_from_when_it_was_let_out() -> None:
+    clock = VirtualClock()
+    gate = gate_of(clock)
+    slow, other = host_of(1), host_of(2)
+    assert gate.blocked(slow, ADDRESS, 0.0, clock.now_s()) is None
+    clock.advance(3.0)
+    assert not enters(gate, other), "the first is still connecting"
+    gate.sent(url_of("http://h1.d1.example/"), ADDRESS)
+    clock.advance(0.4)
+    assert not enters(gate, other)
+    clock.advance(0.1)
+    assert enters(gate, other)
+
+
+def test_who_could_not_connect_keeps_nobody_from_the_address() -> None:
+    clock = VirtualClock()
+    gate = gate_of(clock)
+    dead, other = host_of(1), host_of(2)
+    assert gate.blocked(dead, ADDRESS, 0.0, clock.now_s()) is None
+    clock.advance(10.0)
+    gate.left(dead, ADDRESS, 1.0)
+    assert not enters(gate, other)
+    clock.advance(0.5)
+    assert enters(gate, other)
 
 
 def test_a_content_network_with_ten_thousand_hosts_has_twenty_requests_in_flight(directory: Path) -> None:
@@ -48,7 +78,7 @@ def test_a_content_network_with_ten_thousand_hosts_has_twenty_requests_in_flight
     out: list[Visit] = []
     most, alone, done = 0, 0, 0
     while done < 400:
-        while (visit := rig.frontier.take()) is not None:
+        while (visit := rig.take()) is not None:
             out.append(visit)
         most = max(most, len(out))
         alone = max(alone, len(out)) if done < 40 else alone
@@ -326,7 +356,7 @@ def test_nobody_in_a_line_waits_for_ever(directory: Path) -> None:
     for number in range(60):
         for page in range(100):
             rig.add(f"http://h{number}.d{number % 6}.example/{page}")
-    rig.frontier.take()
+    rig.take()
     while (due := rig.frontier.take_host()) is not None:
         number = int(due.host.host[1:].partition(".")[0])
         rig.frontier.qualified(due.host, qualified(rig.clock, f"192.0.2.{number % 3}"))
@@ -334,7 +364,7 @@ def test_nobody_in_a_line_waits_for_ever(directory: Path) -> None:
     began_s = rig.clock.now_s()
     out: list[Visit] = []
     while rig.clock.now_s() < began_s + 3_600:
-        while (visit := rig.frontier.take()) is not None:
+        while (visit := rig.take()) is not None:
             out.append(visit)
             served.setdefault(visit.url.host, []).append(rig.clock.now_s())
         rig.clock.advance(0.25)
@@ -353,18 +383,18 @@ def test_a_host_that_is_called_and_does_not_come_makes_room_for_the_next(directo
     rig = Rig(directory)
     for number in (1, 2, 3):
         rig.add(f"http://h{number}.d1.example/")
-    rig.frontier.take()
+    rig.take()
     for hold_s in (1e6, 1.5, 1e6):
         due = rig.frontier.take_host()
         assert due is not None
         rig.frontier.qualified(due.host, qualified(rig.clock, ADDRESS, hold_s=hold_s))
-    visits = [rig.frontier.take()]
-    assert rig.frontier.take() is None
+    visits = [rig.take()]
+    assert rig.take() is None
     rig.clock.advance(2.0)
     assert visits[0] is not None
     rig.frontier.finish(visits[0], Ending(elapsed_s=2.0, status=200))
     rig.clock.advance(1.0)
-    visits.append(rig.frontier.take())
+    visits.append(rig.take())
     asked = rig.frontier.take_host()
     assert asked is not None
     taken = {visit.url.host for visit in visits if visit is not None} | {asked.host.host}

@@ -79,7 +79,7 @@ class Machine:
     def take(self) -> None:
         frontier, model = self.rig.frontier, self.model
         model.wake()
-        visit = frontier.take()
+        visit = self.rig.take()
         while (due := frontier.take_host()) is not None:
             self.ask(due)
         if visit is not None:
@@ -224,7 +224,7 @@ class Machine:
                 self.rig.clock.advance(self.rig.frontier.due_in_s() or 0.0)
         self.compare()
         assert self.rig.frontier.empty
-        assert self.rig.frontier.take() is None
+        assert self.rig.take() is None
         assert self.rig.frontier.due_in_s() is None
         assert {entry.state for entry in self.model.entries.values()} == {"done"}
         self.commit()

@@ -17,7 +17,7 @@ from whimbrel.fetch.resolver import DnsConfig, DnsResolver
 from whimbrel.flow import Provider
 from whimbrel.qualify.procedure import Procedure
 from whimbrel.qualify.verdict import QualifyConfig
-from whimbrel.url import Domains, parse
+from whimbrel.url import Domains, Url, parse
 from whimbrel.visit import HostName
 
 T = TypeVar("T")
@@ -43,6 +43,9 @@ class OpenGate(Provider):
     async def enter(self, host: HostName, address: str, *, own: bool) -> None:
         self.inside += 1
         self.most = max(self.most, self.inside)
+
+    def sent(self, url: Url, address: str) -> None:
+        """It has no clocks."""
 
     def leave(self, host: HostName, address: str, elapsed_s: float, *, own: bool, status: int = 0) -> None:
         self.inside -= 1

@@ -82,15 +82,31 @@ class Resolver(Protocol):
         """Ask for a host name, or read an address literal (with or without brackets). Never raises for a bad name."""
 
 
+class Departures(Protocol):
+    """Who counts from the moment at which a request is sent: a connection may take its time."""
+
+    def sent(self, url: Url, address: str) -> None:
+        """The connection stands, and the request goes out now."""
+
+
 class Transport(Protocol):
     """Makes one request per call and never another: no redirect is followed, nothing is repeated."""
 
-    def begin(self, url: Url, address: str, done: Callable[[Exchange], None], *, fresh: bool = False) -> None:
+    def begin(
+        self,
+        url: Url,
+        address: str,
+        done: Callable[[Exchange], None],
+        *,
+        fresh: bool = False,
+        departures: Departures | None = None,
+    ) -> None:
         """Ask `address` for a URL. `done` is called exactly once, later, on the event loop; it must not raise.
 
         An address outside the allowed networks is never connected to: trouble `private-address`. `fresh` asks for a
-        connection of its own: a second try must not fail for an old connection's sake.
+        connection of its own: a second try must not fail for an old connection's sake. `departures` is told when the
+        request is sent, at most once, and not at all when there was no connection.
         """
 
-    async def fetch(self, url: Url, address: str) -> Exchange:
+    async def fetch(self, url: Url, address: str, departures: Departures | None = None) -> Exchange:
         """The same, for who can wait."""

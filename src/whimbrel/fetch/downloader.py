@@ -3,7 +3,7 @@
 from collections import deque
 from functools import partial
 
-from whimbrel.fetch.api import Exchange, Fetched, Transport
+from whimbrel.fetch.api import Departures, Exchange, Fetched, Transport
 from whimbrel.flow import Async, Config, Delivery, In, Needs, Out
 from whimbrel.visit import Visit
 
@@ -14,13 +14,16 @@ class DownloaderConfig(Config, frozen=True):
 
 
 class Downloader(Async):
-    """One task for all visits: it starts what there is room for and hands on what has landed. While the output is
-    full nothing is started, so what has landed is never more than `connections`."""
+    """One task for all visits: it starts what there is room for and hands on what has landed. A visit keeps its place
+    until it is handed on, so what has landed is never more than `connections`; but a full output keeps nobody else
+    waiting: who was let out by the gate must be on the way at once, or two visits come closer together than they
+    should."""
 
     Config = DownloaderConfig
     visits = In(Visit)
     fetched = Out(Fetched)
     transport = Needs(Transport)
+    gate = Needs(Departures)
 
     def __init__(self, config: DownloaderConfig | None = None) -> None:
         super().__init__(config)
@@ -30,16 +33,21 @@ class Downloader(Async):
     async def run(self) -> None:
         while True:
             self._start()
-            while self._landed:
-                delivery, exchange = self._landed.popleft()
-                await self.fetched.put(Fetched(delivery.item, exchange))
-                delivery.done()
+            while self._landed and self._hand_on():
                 # Each place is filled as soon as it is free, and not when all that have landed are handed on.
                 self._start()
-            if self._under_way == 0 and self.visits.ended:
+            if self._under_way == 0 and not self._landed and self.visits.ended:
                 return
-            if not self._landed:
-                await self.woken()
+            await self.woken()
+
+    def _hand_on(self) -> bool:
+        """What landed first; false while the output is full."""
+        delivery, exchange = self._landed[0]
+        if not self.fetched.offer(Fetched(delivery.item, exchange)):
+            return False
+        self._landed.popleft()
+        delivery.done()
+        return True
 
     def _start(self) -> None:
         """Begin as many visits as there is room for and the input has."""
@@ -48,7 +56,9 @@ class Downloader(Async):
             if delivery is None:
                 return
             visit = delivery.item
-            self.transport.begin(visit.url, visit.address, partial(self._land, delivery), fresh=visit.attempt > 1)
+            land = partial(self._land, delivery)
+            fresh = visit.attempt > 1
+            self.transport.begin(visit.url, visit.address, land, fresh=fresh, departures=self.gate)
             self._under_way += 1
 
     def _land(self, delivery: Delivery[Visit], exchange: Exchange) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pycurl
 
 from whimbrel.clock import Clock
-from whimbrel.fetch.api import Exchange, Response
+from whimbrel.fetch.api import Departures, Exchange, Response
 from whimbrel.fetch.document import Collector
 from whimbrel.fetch.head import ResponseHead, read_head, request_head
 from whimbrel.fetch.network import Networks
@@ -37,6 +37,7 @@ class Handle:
             "_address",
             "_clock",
             "_config",
+            "_departures",
             "_exact",
             "_fields",
             "_fresh",
@@ -70,7 +71,9 @@ class Handle:
             self.curl.setopt(pycurl.DEBUGFUNCTION, self._see)
             self.curl.setopt(pycurl.VERBOSE, 1)
 
-    def aim(self, url: Url, address: str, done: Done, *, fresh: bool = False) -> None:
+    def aim(
+        self, url: Url, address: str, done: Done, departures: Departures | None = None, *, fresh: bool = False
+    ) -> None:
         """Prepare for a request."""
         curl = self.curl
         if fresh is not self._fresh:
@@ -86,6 +89,7 @@ class Handle:
         self._url = url
         self._address = address
         self.done = done
+        self._departures = departures
         self.asked_s = 0.0
         self.mark: tuple[float, int, float, int] | None = None
         self._refused = ""
@@ -160,6 +164,8 @@ class Handle:
             self._repeated = True
             return int(pycurl.PREREQFUNC_ABORT)
         self.asked_s = self._clock.now_s() or 1e-9
+        if self._departures is not None:
+            self._departures.sent(self._url, self._address)
         return int(pycurl.PREREQFUNC_OK)
 
     def _open_socket(self, _purpose: int, address: Any) -> "_Opened | int":

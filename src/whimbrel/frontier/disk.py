@@ -35,7 +35,7 @@ _SECRET: Final = b"secret"
 _TOO_MANY: Final = (429, 503)
 _LOST_S: Final = 1e-6
 """What may be lost between the monotonic clock and the wall's: they are told apart by ten digits more."""
-_TRIES: Final = 1_000
+_TRIES: Final = 100
 """Hosts that one `take` looks at. When so many are stopped, others get a turn before it goes on."""
 
 

@@ -1,8 +1,9 @@
 """The gate: when a host, its registered domain and its address may be visited. Nothing fetches around it.
 
 Each of the three has a *pace*: how many requests may be in flight, and when the next may start. Delays count from the
-end of a request to the start of the next. Whoever finds a pace closed waits in its line and is woken when it opens,
-so hosts behind a busy address cost nothing while they wait.
+end of a request to the start of the next; of several at one address also from start to start. A start is the moment at
+which the request is sent: while one is still connecting nobody else goes to its address. Whoever finds a pace closed
+waits in its line and is woken when it opens, so hosts behind a busy address cost nothing while they wait.
 
 After a restart everything counts as just visited: what was under way when the crawl died is not known.
 """
@@ -19,6 +20,7 @@ from typing import Final, Literal
 from whimbrel.clock import Clock
 from whimbrel.flow import Config, Needs, Provider
 from whimbrel.qualify.api import GateShut
+from whimbrel.url import Url
 from whimbrel.visit import HostName
 
 MAX_PACES: Final = 50_000
@@ -69,9 +71,12 @@ class GateConfig(Config, frozen=True):
 
 
 class Pace:
-    """One clock: at most `cap` in flight (0 is no limit), none before `free_s`."""
+    """One clock: at most `cap` in flight (0 is no limit), none before `free_s`, none while one is connecting."""
 
-    __slots__ = ("armed", "cap", "crowd", "domains", "free_s", "gap_s", "in_flight", "line", "pleased", "turn_s")
+    __slots__ = (
+        *("armed", "cap", "connecting", "crowd", "domains", "free_s", "gap_s", "in_flight", "line", "pleased"),
+        "turn_s",
+    )
 
     def __init__(self, free_s: float, cap: int, gap_s: float) -> None:
         self.free_s = free_s
@@ -79,6 +84,8 @@ class Pace:
         self.gap_s = gap_s
         """The least time between two starts, as far as it is known: what a place in the line is worth."""
         self.in_flight = 0
+        self.connecting = False
+        """Somebody entered and has not sent a request yet: at this host, or at this address."""
         self.line: deque[Callable[[], bool]] = deque()
         self.armed = False
         self.crowd = False
@@ -88,7 +95,7 @@ class Pace:
         """The last turn that was given to somebody for whom the line was too long."""
 
     def open(self, now_s: float) -> bool:
-        return self.free_s <= now_s and (self.cap == 0 or self.in_flight < self.cap)
+        return self.free_s <= now_s and (self.cap == 0 or self.in_flight < self.cap) and not self.connecting
 
 
 class Gate(Provider):
@@ -152,11 +159,26 @@ class Gate(Provider):
                 return pace
         for pace in paces:
             pace.in_flight += 1
-        at_address = paces[2]
+        one, _, at_address = paces
         if not at_address.crowd:
+            one.connecting = at_address.connecting = not self._free
             at_address.free_s = max(at_address.free_s, now_s + self._address_s)
             self._count_domain(at_address, host.domain)
         return None
+
+    def sent(self, url: Url, address: str) -> None:
+        """The delay from start to start counts from now on."""
+        if self._free:
+            return
+        one = self._hosts.get(url.site)
+        if one is not None and one.connecting:
+            self._depart(one, self._addresses[network_of(address)], self.clock.now_s())
+
+    def _depart(self, one: Pace, at_address: Pace, now_s: float) -> None:
+        one.connecting = at_address.connecting = False
+        if not at_address.crowd:
+            at_address.free_s = max(at_address.free_s, now_s + self._address_s)
+        self.arm(at_address)
 
     def _paces(self, host: HostName, address: str, crawl_delay_s: float) -> tuple[Pace, Pace, Pace]:
         floor_s = self._floor_s
@@ -186,6 +208,7 @@ class Gate(Provider):
             pace.gap_s = _CROWD_GAP_S
             pace.turn_s = float("-inf")
             pace.cap = 0 if self._free else self.config.crowd_cap
+            pace.connecting = False
             pace.armed = False  # Its timer is for a time that no longer matters.
             self.arm(pace)
 
@@ -193,6 +216,8 @@ class Gate(Provider):
         """A request is over; the host's next may start after `delay_s`."""
         now_s = self.clock.now_s() + (0.0 if self._free else self.config.margin_s)
         one, domain, at_address = self._paces(host, address, 0.0)
+        if one.connecting:
+            self._depart(one, at_address, now_s)
         one.in_flight -= 1
         one.free_s = max(one.free_s, now_s + delay_s)
         domain.in_flight -= 1
@@ -217,6 +242,7 @@ class Gate(Provider):
 
     def hold(self, host: HostName, until_s: float) -> None:
         """The host asked for a longer rest (Retry-After)."""
+        until_s += self.config.margin_s
         pace = self._hosts.get(host.site)
         if pace is None:
             pace = self._hosts[host.site] = Pace(until_s, 1, 0.0)
@@ -260,12 +286,12 @@ class Gate(Provider):
             pace = heapq.heappop(self._timers)[2]
             pace.armed = False
             coming = 0
-            while pace.line and pace.free_s <= now_s and (pace.cap == 0 or pace.in_flight + coming < pace.cap):
+            while pace.line and pace.open(now_s) and (pace.cap == 0 or pace.in_flight + coming < pace.cap):
                 coming += pace.line.popleft()()
             if coming and pace.line:
                 self._called.append(pace)
             elif pace.free_s > now_s:
-                self.arm(pace)  # Otherwise it is full, and `left` does.
+                self.arm(pace)  # Otherwise it is full, or somebody is connecting: `left` and `sent` do.
 
     def next_s(self) -> float | None:
         """When `wake` has something to do next."""

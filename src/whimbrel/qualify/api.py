@@ -4,6 +4,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from whimbrel.fetch.api import Departures
 from whimbrel.visit import HostName
 
 Standing = Literal["qualified", "disqualified", "for-good"]
@@ -40,7 +41,7 @@ class GateShut(Exception):
     """The crawl is being stopped: no request may be begun any more."""
 
 
-class Gate(Protocol):
+class Gate(Departures, Protocol):
     """How the qualifier asks for leave to make a request: the same clocks as every visit."""
 
     async def enter(self, host: HostName, address: str, *, own: bool) -> None:

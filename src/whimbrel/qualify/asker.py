@@ -100,7 +100,7 @@ class Asker:
         await self._gate.enter(host, address, own=own)
         elapsed_s, status = 0.0, 0
         try:
-            exchange = await self._transport.fetch(url, address)
+            exchange = await self._transport.fetch(url, address, self._gate)
             elapsed_s = exchange.elapsed_s
             status = exchange.response.status if exchange.response else 0
         finally:

@@ -42,13 +42,11 @@ class RocksState(Provider):
     Config = RocksConfig
 
     async def open(self) -> None:
-        from rocksdict import Cache, WriteOptions
+        from rocksdict import Cache
 
         self._path = Path(self.config.directory) / "state"
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._cache = Cache(self.config.cache_bytes)
-        self._synced = WriteOptions()
-        self._synced.sync = True
         self._sealed: deque[Group] = deque()
         self._open = Group(1)
         self.failed = False
@@ -191,7 +189,9 @@ class RocksState(Provider):
             else:
                 batch.put(key, value, handles[space])
         try:
-            self._database.write(batch, self._synced)
+            # Not a synced write: rocksdict keeps Python's lock during that, and everything would stand still.
+            self._database.write(batch)
+            self._database.flush_wal(sync=True)
         except Exception as error:
             self.failed = True
             code = errno.ENOSPC if "No space left" in str(error) else errno.EIO

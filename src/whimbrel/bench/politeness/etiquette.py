@@ -56,6 +56,9 @@ class Tolerance(msgspec.Struct, frozen=True, kw_only=True):
     """Between two starts: the first may have waited for a handshake that the second did not need."""
     abort_s: float = 0.25
     """Between the moment at which a client gives up and that at which the server sees it."""
+    durable_s: float = 1.5
+    """Between an answer and the commit that holds it, a second at most, and half a second until a kill is noted: a kill
+    in between makes the crawl forget the answer."""
 
 
 class Violation(msgspec.Struct, frozen=True, gc=False):

@@ -42,7 +42,7 @@ def judge(
     rules: tuple[Rule, ...] = (
         OneInFlight(tolerance),
         HostDelay(etiquette, tolerance),
-        RetryAfter(etiquette, tolerance),
+        RetryAfter(etiquette, tolerance, kills),
         DomainDelay(etiquette, tolerance),
         AddressLoad(etiquette, tolerance, knowledge),
         Robots(etiquette),

@@ -7,7 +7,7 @@ import msgspec
 
 from whimbrel.bench.politeness.etiquette import Etiquette, Tolerance, Violation
 from whimbrel.bench.politeness.site import pause_after
-from whimbrel.bench.politeness.visit import Visit
+from whimbrel.bench.politeness.visit import CUT, Visit
 
 
 class _Tried(msgspec.Struct, gc=False):
@@ -23,7 +23,7 @@ class _Tried(msgspec.Struct, gc=False):
 
 class Repeat:
     """`tries`: at most so many requests for one URL. `repeat`: not twice within the pause between any two visits.
-    `again`: not once more after a 2xx.
+    `again`: not once more after a whole 2xx.
 
     A crawl that was killed may have lost what it had not yet committed: each kill allows one more request for a URL.
     The pause holds all the same.
@@ -49,7 +49,7 @@ class Repeat:
             tried.count += 1
             self._check(visit, tried, kills, found)
         tried.free_s = visit.end_s + pause_after(visit, self._etiquette)
-        if 200 <= visit.status < 300:
+        if 200 <= visit.status < 300 and visit.served not in CUT:
             # A kill between its start and its end counts: the crawl cannot have kept what it had not read.
             tried.got_kills = kills
 

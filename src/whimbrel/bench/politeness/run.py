@@ -26,7 +26,8 @@ _CROWDED: Final = "127.2."
 _LOOK_S: Final = 0.1
 _SETTLE_S: Final = 0.5
 """What a killed crawl had sent by then, the server has read after this."""
-_EXAMPLES: Final = 20
+_EXAMPLES: Final = 5
+"""Of each rule."""
 _STOPPED: Final = 3
 
 
@@ -171,7 +172,11 @@ def _outcome(exchanges: list[Exchange], found: list[Violation], seconds: float, 
         kills=kills,
         ended=ended,
         violations={rule: counts[rule] for rule in RULES},
-        examples=found[:_EXAMPLES],
+        examples=_examples(found),
         cdn_peak=max((n for address, n in peaks.items() if address.startswith(_CROWDED)), default=0),
         ip_peak=max((n for address, n in peaks.items() if not address.startswith(_CROWDED)), default=0),
     )
+
+
+def _examples(found: list[Violation]) -> list[Violation]:
+    return [v for rule in RULES for v in [v for v in found if v.rule == rule][:_EXAMPLES]]

@@ -13,23 +13,23 @@ _BEFORE: Final = float("-inf")
 
 
 class _Clock(msgspec.Struct):
-    """`ends` is a heap of the ends of what is in flight."""
+    """`ends` is a heap of the ends of what is in flight, the latest and the earliest that each can have."""
 
     last_start_s: float = _BEFORE
     last_end_s: float = _BEFORE
-    ends: list[float] = msgspec.field(default_factory=list)
+    ends: list[tuple[float, float]] = msgspec.field(default_factory=list)
 
     def turn_to(self, now_s: float) -> None:
         """Move to the end of the clock what is over."""
-        while self.ends and self.ends[0] <= now_s:
-            self.last_end_s = heappop(self.ends)
+        while self.ends and self.ends[0][0] <= now_s:
+            self.last_end_s = max(self.last_end_s, heappop(self.ends)[1])
 
     def begin(self, visit: Visit) -> None:
         self.last_start_s = visit.start_s
-        heappush(self.ends, visit.end_s)
+        heappush(self.ends, (visit.logged_end_s, visit.end_s))
 
     def in_flight(self, now_s: float, tolerance_s: float) -> int:
-        return sum(end_s > now_s + tolerance_s for end_s in self.ends)
+        return sum(end_s > now_s + tolerance_s for _, end_s in self.ends)
 
 
 class _Pause(msgspec.Struct, frozen=True):

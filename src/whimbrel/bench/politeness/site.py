@@ -1,5 +1,7 @@
 """Rules about one site: one request at a time, a pause after each, and what Retry-After asks for."""
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -79,9 +81,14 @@ def pause_after(visit: Visit, etiquette: Etiquette) -> float:
 
 
 class RetryAfter:
-    """`retry-after`: a site that answered 429 or 503 with Retry-After is left alone for as long as it said."""
+    """`retry-after`: a site that answered 429 or 503 with Retry-After is left alone for as long as it said.
 
-    def __init__(self, etiquette: Etiquette, tolerance: Tolerance) -> None:
+    A crawl that was killed before it could make such an answer durable does not know it.
+    """
+
+    def __init__(self, etiquette: Etiquette, tolerance: Tolerance, kills: Sequence[float]) -> None:
+        self._kills = sorted(kills)
+        self._durable_s = tolerance.durable_s
         self._most_s = etiquette.max_retry_after_s
         self._tolerance_s = tolerance.clock_s
         self._until: dict[str, tuple[float, Visit]] = {}
@@ -97,8 +104,12 @@ class RetryAfter:
             else:
                 del self._until[site]
         at_s = retry_at(visit)
-        if at_s is not None:
+        if at_s is not None and not self._forgotten(visit.end_s):
             self._until[site] = (min(at_s, visit.end_s + self._most_s), visit)
+
+    def _forgotten(self, end_s: float) -> bool:
+        kill = bisect_left(self._kills, end_s)
+        return kill < len(self._kills) and self._kills[kill] < end_s + self._durable_s
 
 
 def retry_at(visit: Visit) -> float | None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _CLIENT_ENDS: Final = frozenset(("stall", "stall-body", "drip", "body-endless", "header-endless", "header-huge"))
 """Exhibits that go on until the client has had enough."""
+CUT: Final = frozenset(("truncated",))
+"""Exhibits whose answer is a good one and ends too early: it may be asked for again."""
 _MISSING_HOP: Final = "/no-robots-here"
 """Where the robots.txt variant `redirect-404` leads."""
 
@@ -40,6 +42,8 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
     start_s: float
     end_s: float
     """Where the client ended the exchange, the earliest time at which it can have done so."""
+    logged_end_s: float
+    """The latest: what the log says."""
     place: Place
     address: str
     target: str
@@ -105,7 +109,7 @@ def visits(exchanges: Iterable[Exchange], places: Places, tolerance: Tolerance) 
         end = e.end
         if e.served in _CLIENT_ENDS or (qualifies and e.status == 0):
             end = max(e.start, end - tolerance.abort_s)
-        yield Visit(e.start, end, place, server[0], e.target, e.status, e.served, qualifies)
+        yield Visit(e.start, end, e.end, place, server[0], e.target, e.status, e.served, qualifies)
 
 
 def is_robots(place: Place, target: str) -> bool:

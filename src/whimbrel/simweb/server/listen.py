@@ -9,7 +9,7 @@ from typing import Final
 
 from whimbrel.simweb.host import DEAD_ADDRESS
 
-_BACKLOG: Final = 4096
+BACKLOG: Final = 4096
 _DEAD_FILL: Final = 4
 
 
@@ -31,7 +31,7 @@ def refuse_taken(*ports: int) -> None:
 
 def every_loopback(port: int) -> socket.socket:
     """One listening socket for all of 127.0.0.0/8: the wildcard address, bound to the loopback device."""
-    return _listening("0.0.0.0", port, _BACKLOG)
+    return _listening("0.0.0.0", port, BACKLOG)
 
 
 def loopback_udp(port: int) -> socket.socket:

@@ -19,7 +19,15 @@ from whimbrel.simweb.clock import VirtualClock
 from whimbrel.simweb.host import Hosts
 from whimbrel.simweb.server.control import Control, answers
 from whimbrel.simweb.server.http1 import Http1
-from whimbrel.simweb.server.listen import ListenError, dead, every_loopback, loopback_udp, refuse_taken, refused
+from whimbrel.simweb.server.listen import (
+    BACKLOG,
+    ListenError,
+    dead,
+    every_loopback,
+    loopback_udp,
+    refuse_taken,
+    refused,
+)
 from whimbrel.simweb.server.log import AccessLog
 from whimbrel.simweb.server.service import Service, Site, WebSite
 from whimbrel.simweb.spec import WebSpec
@@ -244,5 +252,5 @@ async def _listen(
     sock: socket.socket,
     context: ssl.SSLContext | None = None,
 ) -> None:
-    server = await asyncio.get_running_loop().create_server(factory, sock=sock, ssl=context)
+    server = await asyncio.get_running_loop().create_server(factory, sock=sock, ssl=context, backlog=BACKLOG)
     stack.callback(server.close)
