@@ -14,6 +14,7 @@ from whimbrel.simweb.truth import Options, Truth, too_repetitive
 from whimbrel.simweb.web import Web
 from whimbrel.url import Filters, Joiner, Keys, Limits, Rules, Url, parse, query_group, resolve, restore
 from whimbrel.url.glob import Globs
+from whimbrel.url.join import Joined
 from whimbrel.url.surt import surt
 
 WEB = Web(WebSpec())
@@ -39,6 +40,26 @@ segments = st.lists(st.sampled_from(("a", "b", "ab", "", "c")), max_size=30)
 def test_a_joiner_equals_the_standard_for_every_link(base: Url, href: str) -> None:
     expected = resolve(base, href)
     assert Joiner(base).join(href) == (None if expected is None else expected.text)
+
+
+SITE = [page for text in ("", "a", "a/b?c=d", "a/e/?f", "g;h?") if (page := resolve(BASES[0], f"/{text}")) is not None]
+JOINED = Joined(most=300)
+
+
+@settings(max_examples=3000)
+@given(st.sampled_from(SITE), links)
+def test_links_remembered_from_other_pages_mean_the_same_on_this_one(page: Url, href: str) -> None:
+    expected = resolve(page, href)
+    assert Joiner(page, JOINED).join(href) == (None if expected is None else expected.text)
+
+
+@given(st.lists(links, max_size=5))
+def test_a_link_seen_on_one_page_means_on_another_what_the_standard_says(hrefs: list[str]) -> None:
+    joined = Joined()
+    for page in SITE:
+        for href in hrefs:
+            expected = resolve(page, href)
+            assert Joiner(page, joined).join(href) == (None if expected is None else expected.text)
 
 
 @settings(max_examples=500)

@@ -15,7 +15,11 @@ from whimbrel.url.surt import surt
 
 _INDEXED = ("response", "revisit", "resource")
 _NOT_MIME = re.compile(r"[;\s]")
+_PLAIN_HEAD = re.compile(rb"[!-~]++ ++([!-~]++)[ -~]*+\r\n(?:[!-~][\t -~]*+\r\n)*+\r\n")
+"""Printable ASCII and no continued lines."""
+_TYPE = re.compile(rb"(?i)\ncontent-type[ \t]*:[ \t]*([!-:<-~]*)")
 _WRITE_LINES = 4096
+_quoted = json.encoder.encode_basestring_ascii
 _PUNCTUATION = str.maketrans("", "", "-:T")
 
 
@@ -37,6 +41,22 @@ def index_line(record: Record, http_head: bytes, file: str) -> bytes:
 
 def line(kind: str, url: str, http_head: bytes, digest: str, date: str, place: Place) -> bytes:
     """The line of a response or revisit. `place.file` is the segment's name without its folder."""
+    plain = _PLAIN_HEAD.fullmatch(http_head) if kind == "response" and digest else None
+    fields = _odd_fields(kind, url, http_head, digest, place) if plain is None else _fields(url, plain, digest, place)
+    return f"{_key(url)} {_timestamp(date)} {fields}\n".encode()
+
+
+def _fields(url: str, head: re.Match[bytes], digest: str, place: Place) -> str:
+    """What nearly all answers have, at a third of the cost."""
+    found = _TYPE.search(head[0])
+    mime = f'"mime": {_quoted(found[1].decode())}, ' if found else ""
+    return (
+        f'{{"url": {_quoted(url)}, {mime}"status": {_quoted(head[1].decode())}, "digest": {_quoted(digest)}, '
+        f'"length": "{place.length}", "offset": "{place.offset}", "filename": {_quoted(place.file)}}}'
+    )
+
+
+def _odd_fields(kind: str, url: str, http_head: bytes, digest: str, place: Place) -> str:
     fields: dict[str, str | None] = {"url": url}
     head = parse_head(http_head)
     known = bool(head.status or head.fields)
@@ -48,8 +68,7 @@ def line(kind: str, url: str, http_head: bytes, digest: str, date: str, place: P
     fields["status"] = head.status.split(" ", 1)[0] if known else None
     fields["digest"] = digest or None
     fields |= {"length": str(place.length), "offset": str(place.offset), "filename": place.file}
-    present = {name: value for name, value in fields.items() if value is not None}
-    return f"{_key(url)} {_timestamp(date)} {json.dumps(present)}\n".encode()
+    return json.dumps({name: value for name, value in fields.items() if value is not None})
 
 
 def index_lines(segment: Path, length: int) -> list[bytes]:

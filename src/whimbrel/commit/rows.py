@@ -1,11 +1,12 @@
 """Rows of the tables, made from visits that are over."""
 
-import base64
+from functools import lru_cache
 from typing import Any
 
 import xxhash
 
 from whimbrel.archive.api import Place
+from whimbrel.archive.record import digest_text
 from whimbrel.commit.work import Kept, Work
 from whimbrel.facts.links import PageLinks
 from whimbrel.outcome import Outcome
@@ -13,6 +14,7 @@ from whimbrel.outcome import Outcome
 _PAGES = (Outcome.STORED, Outcome.DUPLICATE)
 
 
+@lru_cache(maxsize=50_000)
 def _url_id(text: str) -> int:
     """The 64 bits that join the tables. Not keyed: the same URL has the same id in every crawl."""
     return xxhash.xxh3_64_intdigest(text.encode())
@@ -53,7 +55,7 @@ def page_row(kept: Kept, place: Place | None, *, text: bool) -> tuple[Any, ...]:
         *(_url_id(visit.url.text), visit.url.text, visit.url.host, response.status, mime, charset, length, size),
         *(title, description, language, canonical, robots, visit.depth, exchange.started_s),
         *(headers.get("etag", ""), headers.get("last-modified", "")),
-        *("sha1:" + base64.b32encode(parsed.digest).decode(), int.from_bytes(parsed.digest[:8], "big"), None),
+        *(digest_text(parsed.digest), int.from_bytes(parsed.digest[:8], "big"), None),
         *(parsed.duplicate_of, response.truncated, file, offset, width, words),
     )
 
@@ -65,7 +67,7 @@ def page_links(kept: Kept) -> PageLinks:
     return PageLinks(
         _url_id(source),
         source,
-        [xxhash.xxh3_64_intdigest(target.encode()) for target in targets],
+        list(map(_url_id, targets)),
         targets,
         [link.anchor for link in found],
         [link.rel for link in found],

@@ -25,6 +25,8 @@ class RocksContent(Provider):
 
     async def open(self) -> None:
         self._cache: dict[bytes, tuple[str, float]] = {}
+        self._absent = b""
+        """The key that was found missing last, and not claimed since: its claim need not look again."""
         self._decode = msgspec.msgpack.Decoder(tuple[str, float]).decode
         self._encode = msgspec.msgpack.Encoder().encode
 
@@ -36,12 +38,16 @@ class RocksContent(Provider):
             if value is not None:
                 known = self._decode(value)
                 self._remember(key, known)
+            else:
+                self._absent = key
         return known
 
     def claim(self, digest: bytes, url: str, at_s: float) -> tuple[str, float] | None:
-        earlier = self.find(digest)
+        key = digest[:_KEY_BYTES]
+        earlier = None if key == self._absent else self.find(digest)
         if earlier is None:
-            key, capture = digest[:_KEY_BYTES], (url, at_s)
+            self._absent = b""
+            capture = (url, at_s)
             self.state.put(_SPACE, key, self._encode(capture))
             self._remember(key, capture)
         return earlier

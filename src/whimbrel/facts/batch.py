@@ -41,7 +41,7 @@ def payload(rows: FactRows) -> list[bytes | memoryview]:
     return [size.to_bytes(4, "little") + listed.ljust(size), *streams.values()]
 
 
-def read_payload_tables(data: bytes) -> dict[str, pa.Table]:
+def read_payload_tables(data: bytes | memoryview) -> dict[str, pa.Table]:
     """The tables of a payload, without a copy: they keep `data` alive."""
     size = int.from_bytes(data[:4], "little")
     listed = msgspec.json.decode(data[4 : 4 + size], type=list[tuple[str, int]])

@@ -5,6 +5,7 @@ length and check sum, and a check sum of itself: a head can be believed even whe
 given the length that was committed and looks no further; inside it, everything must be whole.
 """
 
+import mmap
 import os
 import struct
 from collections.abc import Iterator, Sequence
@@ -76,6 +77,20 @@ def read_payload(fd: int, head: Head) -> bytes:
     data = _pread(fd, head.payload_bytes, head.offset + HEAD_BYTES)
     if len(data) < head.payload_bytes:
         raise FrameBroken(head.offset, f"the file ends inside the frame of commit {head.number}")
+    if isal_zlib.crc32(data) != head.payload_crc:
+        raise FrameBroken(head.offset, f"the check sum of the frame of commit {head.number} is wrong")
+    return data
+
+
+def mapped_payload(fd: int, head: Head) -> memoryview:
+    """The same without a copy. Only for a file that nobody cuts meanwhile: that would be the end of the process."""
+    begin = head.offset + HEAD_BYTES
+    before = begin % mmap.ALLOCATIONGRANULARITY
+    try:
+        mapped = mmap.mmap(fd, before + head.payload_bytes, access=mmap.ACCESS_READ, offset=begin - before)
+    except ValueError as error:
+        raise FrameBroken(head.offset, f"the file ends inside the frame of commit {head.number}") from error
+    data = memoryview(mapped)[before:]
     if isal_zlib.crc32(data) != head.payload_crc:
         raise FrameBroken(head.offset, f"the check sum of the frame of commit {head.number} is wrong")
     return data

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from whimbrel.disk import Disk, DiskFile
 from whimbrel.facts.batch import read_payload_tables
-from whimbrel.facts.frame import Head, heads, read_payload
+from whimbrel.facts.frame import Head, heads, mapped_payload
 from whimbrel.facts.schema import dictionary_columns, tail_schema
 
 GROUP_ROWS: Final = 100_000
@@ -132,7 +132,7 @@ def convert(tail: Path, length: int, number: int, disk: Disk, stop: Event) -> li
     try:
         for head in _heads_until(stop, fd, length):
             commits = (commits[0] if commits else head.number, head.number)
-            for table, rows in read_payload_tables(read_payload(fd, head)).items():
+            for table, rows in read_payload_tables(mapped_payload(fd, head)).items():
                 if table not in files:
                     files[table] = TableFile(table, tail.with_name(f"{table}-{number}.parquet"), disk)
                 files[table].add(rows)

@@ -35,7 +35,6 @@ class Wired:
     def __init__(self, config: Any = None) -> None:
         """Stores; work begins in `open`."""
         self.config: Any = self.Config() if config is None else config
-        self._bindings: dict[str, Any] = {}
 
     async def open(self) -> None:
         """Acquire what the work needs. Providers that it needs are open by now."""
@@ -45,7 +44,7 @@ class Wired:
 
     def bind(self, name: str, value: Any) -> None:
         """For the job: put a port or a provider in its place."""
-        self._bindings[name] = value
+        vars(self)[name] = value
 
 
 class Provider(Wired):

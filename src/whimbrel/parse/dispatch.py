@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -46,6 +47,7 @@ TEXT: Final = "text/plain"
 BINARY: Final = "application/octet-stream"
 
 
+@lru_cache(maxsize=1024)
 def media_type(content_type: str) -> tuple[str, str]:
     """The type in lower case and the charset of a Content-Type header; each empty when it is not there or malformed."""
     found = _TYPE.match(content_type)

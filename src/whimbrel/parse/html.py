@@ -17,6 +17,7 @@ from whimbrel.parse.html_links import MAX_ANCHOR, Harvest, Reading, fold, fold_l
 from whimbrel.parse.stream import read_stream
 from whimbrel.qualify.directive import directives
 from whimbrel.url import Url
+from whimbrel.url.join import Joined
 
 _ELEMENTS: Final = (
     *("a", "area", "iframe", "frame", "link", "base", "meta", "title", "form", "html"),
@@ -38,6 +39,7 @@ class Html:
         names = _ELEMENTS + (_REQUISITES if reading.requisites else ())
         self._tags = {_tag_id(name): name for name in names}
         self._a = _tag_id("a")
+        self._joined = Joined()
 
     def read(self, body: bytes, url: Url, mime: str, charset: str) -> Page:
         body, charset = to_utf8(body, charset)
@@ -51,11 +53,12 @@ class Html:
         if root is None:
             return Page(mime, charset)
         harvest, nodes, unseen = self._harvest(root)
-        found = resolved(harvest, url, self._reading.max_links)
+        found = resolved(harvest, url, self._reading.max_links, self._joined)
         links = []
         for target, place in found.links:
             kind, _, rel = harvest.links[place]
-            anchor = _anchor(nodes[place]) if kind == "a" else ""
+            # Written out, not called: there are dozens of these on every page.
+            anchor = " ".join(nodes[place].text(separator=" ").split())[:MAX_ANCHOR] if kind == "a" else ""
             links.append(Link(target, anchor, fold(rel).lower() if rel else "", kind))
         # Removed last: anchors stand in some of them.
         for node in unseen:
@@ -105,7 +108,3 @@ class Html:
 def _tag_id(name: str) -> int:
     """Lexbor's number for a tag: it compares faster than a name, but is not promised to stay the same."""
     return LexborHTMLParser("").create_node(name).tag_id
-
-
-def _anchor(node: LexborNode) -> str:
-    return fold(node.text(separator=" "))[:MAX_ANCHOR]

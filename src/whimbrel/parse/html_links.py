@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from whimbrel.url import Url, resolve
-from whimbrel.url.join import Joiner
+from whimbrel.url.join import Joined, Joiner
 
 Attributes = Mapping[str, str | None]
 """By name in lower case; None is an attribute without a value."""
@@ -162,16 +162,20 @@ class Resolved(msgspec.Struct, frozen=True, gc=False):
     trouble: str
 
 
-def resolved(harvest: Harvest, url: Url, max_links: int) -> Resolved:
-    """Make links absolute. A base that is no http or https URL is as good as none."""
+def resolved(harvest: Harvest, url: Url, max_links: int, joined: Joined | None = None) -> Resolved:
+    """Make links absolute. A base that is no http or https URL is as good as none. `joined` remembers links from one
+    page to the next."""
     base = (resolve(url, harvest.base) if harvest.base else None) or url
-    join = Joiner(base).join
-    seen: set[tuple[str, str]] = set()
+    join = Joiner(base, joined).join
+    seen: set[str | tuple[str, str]] = set()
     links: list[tuple[str, int]] = []
     trouble = ""
     for place, (kind, href, _) in enumerate(harvest.links):
         target = join(href)
-        if target is None or (key := (target, kind)) in seen:
+        if target is None:
+            continue
+        key = target if kind == "a" else (target, kind)
+        if key in seen:
             continue
         if len(links) >= max_links:
             trouble = "too-many-links"

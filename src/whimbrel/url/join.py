@@ -1,5 +1,8 @@
 """Links of one document, made absolute. Called for every link, so the common spellings never reach the parser.
 
+Pages of a site repeat each other's links, so those that mean the same on each of them are remembered: the same text is
+the same object then, which also makes every later comparison cheaper.
+
 A link is *plain* when each of its characters stands for itself in a path and in a query, and no segment of its path can
 be a dot segment. Joining a plain link to its base is gluing text. All others go to the standard's own parser.
 """
@@ -21,12 +24,32 @@ _AUTHORITY: Final = re.compile(
 _PUNYCODE: Final = "xn--"
 
 
+class Joined:
+    """What plain links of recent pages led to, by the page's origin. Beyond `most` links all of it is forgotten."""
+
+    __slots__ = ("_most", "_origins", "count")
+
+    def __init__(self, most: int = 50_000) -> None:
+        self._most = most
+        self._origins: dict[str, dict[str, str]] = {}
+        self.count = 0
+
+    def of(self, origin: str) -> dict[str, str]:
+        if self.count > self._most:
+            self._origins.clear()
+            self.count = 0
+        found = self._origins.get(origin)
+        if found is None:
+            found = self._origins[origin] = {}
+        return found
+
+
 class Joiner:
     """`join(href)` equals `resolve(base, href).text` for every text."""
 
-    __slots__ = ("_base", "_directory", "_odd", "_origin", "_path", "_root", "_scheme")
+    __slots__ = ("_base", "_directory", "_joined", "_known", "_odd", "_origin", "_path", "_root", "_scheme")
 
-    def __init__(self, base: Url) -> None:
+    def __init__(self, base: Url, joined: Joined | None = None) -> None:
         self._base = base.text
         self._scheme = base.scheme + ":"
         self._origin = base.text[: len(base.text) - len(base.target)]
@@ -34,15 +57,23 @@ class Joiner:
         self._path = base.text.partition("?")[0]
         self._directory = self._path[: self._path.rindex("/") + 1]
         self._odd = _ODD.search
+        self._joined = Joined() if joined is None else joined
+        self._known = self._joined.of(self._origin)
 
     def join(self, href: str) -> str | None:
         """The canonical text of a link as written in a document; None when it leads nowhere a crawler goes."""
+        known = self._known.get(href)
+        return self._find(href) if known is None else known
+
+    def _find(self, href: str) -> str | None:
         plain = href.partition("#")[0] if "#" in href else href
         if self._odd(plain) is None and "/." not in plain and ("%" not in plain or "%2e" not in plain.lower()):
-            if plain[:1] == "/" and plain[1:2] != "/":
-                return self._origin + plain
             joined = self._join_plain(plain)
             if joined is not None:
+                # All others depend on the page, or on its folder.
+                if plain[:1] == "/" or (":" in plain and plain[0] != "?"):
+                    self._known[href] = joined
+                    self._joined.count += 1
                 return joined
         # The link itself, not what stands before its fragment: a blank before the # is a part of the path.
         return canonical(href, self._base)
@@ -55,7 +86,7 @@ class Joiner:
         if first == "?":
             return self._path + plain
         if first == "/":
-            return _absolute(self._scheme + plain)
+            return _absolute(self._scheme + plain) if plain[1:2] == "/" else self._origin + plain
         if ":" not in plain:
             return None if first == "." else self._directory + plain
         if plain.startswith(self._root):
