@@ -6,7 +6,7 @@ import pytest
 
 from tests.frontier.rig import url_of
 from whimbrel.frontier.router import REQUISITES, Route, Router, RouterConfig, parents
-from whimbrel.parse.api import Link, Page
+from whimbrel.parse.api import Link, Links, Page
 from whimbrel.visit import HostName, Visit
 
 SEED = "http://www.a.example/docs/index.html"
@@ -21,7 +21,7 @@ def visit(text: str = SEED, depth: int = 0, redirects: int = 0) -> Visit:
 
 
 def routed(one: Router, *links: Link, at: Visit | None = None, robots: tuple[str, ...] = ()) -> Route:
-    return one.route(at or visit(), Page(mime="text/html", links=links, robots=robots))
+    return one.route(at or visit(), Page(mime="text/html", links=Links.of(links), robots=robots))
 
 
 def found(route: Route) -> list[str]:

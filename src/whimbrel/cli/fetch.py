@@ -122,7 +122,7 @@ def _story(url: Url, found: Qualification, verdict: str, exchange: Exchange | No
             "redirect_to": parsed.redirect_to,
         }
     if page is not None:
-        facts = msgspec.to_builtins(page)
+        facts = msgspec.to_builtins(page, enc_hook=list)
         story["page"] = {key: value for key, value in facts.items() if value and key not in ("links", "text")}
         story["links"] = facts["links"]
     return story

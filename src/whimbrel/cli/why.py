@@ -14,7 +14,7 @@ from whimbrel.frontier.router import Router, RouterConfig
 from whimbrel.job.configure import configured
 from whimbrel.job.parts import registry
 from whimbrel.job.stored import stored_job
-from whimbrel.parse.api import Link, Page
+from whimbrel.parse.api import Link, Links, Page
 from whimbrel.url import Url, parse
 from whimbrel.visit import Visit
 
@@ -75,7 +75,7 @@ def _verdict(directory: Path, url: Url) -> dict[str, Any]:
     router = Router(msgspec.convert(dict(settings), RouterConfig))
     seed = router.seeds[0]
     visit = Visit(seed, 0, "", 0, 1, "", b"")
-    route = router.route(visit, Page(mime="text/html", links=(Link(url.text),)))
+    route = router.route(visit, Page(mime="text/html", links=Links.of([Link(url.text)])))
     is_seed = any(url.text == seed.text for seed in router.seeds)
     refusal = route.dropped[0][1] if route.dropped else next(iter(route.refused), "")
     return {"seed": is_seed, "verdict": "" if is_seed else refusal}

@@ -10,6 +10,7 @@ from whimbrel.archive.record import digest_text
 from whimbrel.commit.work import Kept, Work
 from whimbrel.facts.links import PageLinks
 from whimbrel.outcome import Outcome
+from whimbrel.parse.api import NO_LINKS
 
 _PAGES = (Outcome.STORED, Outcome.DUPLICATE)
 
@@ -62,17 +63,9 @@ def page_row(kept: Kept, place: Place | None, *, text: bool) -> tuple[Any, ...]:
 
 def page_links(kept: Kept) -> PageLinks:
     page, source = kept.parsed.page, kept.parsed.fetched.visit.url.text
-    found = () if page is None else page.links
-    targets = [link.target for link in found]
-    return PageLinks(
-        _url_id(source),
-        source,
-        list(map(_url_id, targets)),
-        targets,
-        [link.anchor for link in found],
-        [link.rel for link in found],
-        [link.kind for link in found],
-    )
+    links = NO_LINKS if page is None else page.links
+    keys = list(map(_url_id, links.targets))
+    return PageLinks(_url_id(source), source, keys, links.targets, links.anchors, links.rels, links.kinds)
 
 
 def fetch_row(kept: Kept) -> tuple[Any, ...]:

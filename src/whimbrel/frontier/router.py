@@ -107,20 +107,22 @@ class Router(Provider):
 
     def route(self, visit: Visit, page: Page) -> Route:
         """The links of a page, in its order."""
-        route = Route([], [], Counter())
+        links = page.links
         if "nofollow" in page.robots:
-            route.refused["nofollow"] += len(page.links)
-            return route
-        depth = visit.depth + 1
+            return Route([], [], Counter(nofollow=len(links)))
+        route = Route([], [], Counter())
         near = self.config.requisites and self._scope.holds(visit.url)
-        young = self._young
-        for link in page.links:
-            reason = young.get(link.target)
-            if reason is None:
-                reason = self._decide(link, visit.url.text, depth, route, near=near)
-            if reason:
-                route.refused[reason] += 1
+        reasons = [self._young.get(target) for target in links.targets]
+        if None in reasons:
+            for at, reason in enumerate(reasons):
+                if reason is None:
+                    reasons[at] = self._route_one(links[at], visit, route, near=near)
+        route.refused.update(reason for reason in reasons if reason)
         return route
+
+    def _route_one(self, link: Link, visit: Visit, route: Route, *, near: bool) -> str:
+        known = self._young.get(link.target)  # It may have stood further up on the page.
+        return self._decide(link, visit.url.text, visit.depth + 1, route, near=near) if known is None else known
 
     def redirect(self, visit: Visit, target: str) -> Route:
         """The target of a redirect: at the same depth, one redirect further."""

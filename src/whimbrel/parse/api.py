@@ -1,6 +1,7 @@
 """The messages of parsing."""
 
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol, Self, overload
 
 import msgspec
 
@@ -23,6 +24,57 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     kind: str = "a"
 
 
+class Links(Sequence[Link]):
+    """Links in document order, kept as columns: a page has dozens, the table of links wants columns, and an object for
+    each would cost more than finding it. Read as a sequence it makes `Link`s."""
+
+    __slots__ = ("anchors", "kinds", "rels", "targets")
+
+    def __init__(self, targets: list[str], anchors: list[str], rels: list[str], kinds: list[str]) -> None:
+        """All of one length, and not to be changed afterwards."""
+        self.targets = targets
+        self.anchors = anchors
+        self.rels = rels
+        self.kinds = kinds
+
+    @classmethod
+    def of(cls, links: Iterable[Link]) -> Self:
+        found = tuple(links)
+        return cls(
+            [link.target for link in found],
+            [link.anchor for link in found],
+            [link.rel for link in found],
+            [link.kind for link in found],
+        )
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def __iter__(self) -> Iterator[Link]:
+        return map(Link, self.targets, self.anchors, self.rels, self.kinds)
+
+    @overload
+    def __getitem__(self, at: int) -> Link: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Link, ...]: ...
+    def __getitem__(self, at: int | slice) -> Link | tuple[Link, ...]:
+        if isinstance(at, slice):
+            return tuple(self)[at]
+        return Link(self.targets[at], self.anchors[at], self.rels[at], self.kinds[at])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Links.of({list(self)!r})"
+
+
+NO_LINKS = Links([], [], [], [])
+
+
 class Page(msgspec.Struct, frozen=True, gc=False):
     """What a document says. Empty strings are what was not said."""
 
@@ -39,7 +91,7 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     """The robots directives that are for everyone or for us, from meta tags and headers: lower case, sorted, each once.
     `none` is written out as `nofollow` and `noindex`."""
     text: str = ""
-    links: tuple[Link, ...] = ()
+    links: Links = NO_LINKS
     """Each pair of target and kind once, in document order. With `nofollow` among the directives they are still here;
     whoever follows links looks at `robots`."""
     trouble: str = ""

@@ -10,7 +10,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
-from whimbrel.parse.api import Link, Page
+from whimbrel.parse.api import Links, Page
 from whimbrel.parse.charset import to_utf8
 from whimbrel.parse.guard import is_cheap
 from whimbrel.parse.html_links import MAX_ANCHOR, Harvest, Reading, fold, fold_lines, resolved
@@ -54,12 +54,14 @@ class Html:
             return Page(mime, charset)
         harvest, nodes, unseen = self._harvest(root)
         found = resolved(harvest, url, self._reading.max_links, self._joined)
-        links = []
-        for target, place in found.links:
+        links = Links(found.targets, [], [], [])
+        anchors, rels, kinds = links.anchors, links.rels, links.kinds
+        for place in found.places:
             kind, _, rel = harvest.links[place]
             # Written out, not called: there are dozens of these on every page.
-            anchor = " ".join(nodes[place].text(separator=" ").split())[:MAX_ANCHOR] if kind == "a" else ""
-            links.append(Link(target, anchor, fold(rel).lower() if rel else "", kind))
+            anchors.append(" ".join(nodes[place].text(separator=" ").split())[:MAX_ANCHOR] if kind == "a" else "")
+            rels.append(fold(rel).lower() if rel else "")
+            kinds.append(kind)
         # Removed last: anchors stand in some of them.
         for node in unseen:
             node.decompose(recursive=False)
@@ -72,7 +74,7 @@ class Html:
             found.canonical,
             directives(harvest.robots, self._reading.agent) if harvest.robots else (),
             self._text(tree.body or root) if self._reading.text else "",
-            tuple(links),
+            links,
             found.trouble,
         )
 

@@ -156,8 +156,10 @@ class Harvest:
 
 
 class Resolved(msgspec.Struct, frozen=True, gc=False):
-    links: list[tuple[str, int]]
-    """Targets with the place of their raw link, each pair of target and kind once."""
+    targets: list[str]
+    """Each pair of target and kind once."""
+    places: list[int]
+    """For each target the place of its raw link."""
     canonical: str
     trouble: str
 
@@ -168,7 +170,8 @@ def resolved(harvest: Harvest, url: Url, max_links: int, joined: Joined | None =
     base = (resolve(url, harvest.base) if harvest.base else None) or url
     join = Joiner(base, joined).join
     seen: set[str | tuple[str, str]] = set()
-    links: list[tuple[str, int]] = []
+    targets: list[str] = []
+    places: list[int] = []
     trouble = ""
     for place, (kind, href, _) in enumerate(harvest.links):
         target = join(href)
@@ -177,10 +180,11 @@ def resolved(harvest: Harvest, url: Url, max_links: int, joined: Joined | None =
         key = target if kind == "a" else (target, kind)
         if key in seen:
             continue
-        if len(links) >= max_links:
+        if len(targets) >= max_links:
             trouble = "too-many-links"
             break
         seen.add(key)
-        links.append((target, place))
+        targets.append(target)
+        places.append(place)
     canonical = (join(harvest.canonical) if harvest.canonical else None) or ""
-    return Resolved(links, canonical, trouble)
+    return Resolved(targets, places, canonical, trouble)

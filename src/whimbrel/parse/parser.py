@@ -7,11 +7,11 @@ import msgspec
 from whimbrel.clock import Clock
 from whimbrel.dedupe.api import Fingerprinted
 from whimbrel.fetch.api import Response
+from whimbrel.fetch.coding import Decoded, decode, gunzip
 from whimbrel.flow import Config, In, Needs, Out, Sync
 from whimbrel.outcome import Outcome
 from whimbrel.parse import dispatch
 from whimbrel.parse.api import Page, Parsed
-from whimbrel.parse.coding import Decoded, decode, gunzip
 from whimbrel.parse.html_links import Reading
 from whimbrel.parse.settle import location, retry_after_s, settled
 from whimbrel.qualify.directive import header_directives

@@ -11,7 +11,7 @@ from html.entities import html5
 from itertools import islice
 from typing import Final
 
-from whimbrel.parse.api import Link, Page
+from whimbrel.parse.api import Link, Links, Page
 from whimbrel.parse.html_links import MAX_ANCHOR, Harvest, Reading, fold, fold_lines, resolved
 from whimbrel.qualify.directive import directives
 from whimbrel.url import Url
@@ -62,7 +62,7 @@ def read_stream(body: bytes, url: Url, mime: str, charset: str, reading: Reading
     harvest = reader.harvest
     found = resolved(harvest, url, reading.max_links)
     links = []
-    for target, place in found.links:
+    for target, place in zip(found.targets, found.places, strict=True):
         kind, _, rel = harvest.links[place]
         links.append(Link(target, reader.anchors.get(place, ""), fold(rel).lower(), kind))
     return Page(
@@ -74,7 +74,7 @@ def read_stream(body: bytes, url: Url, mime: str, charset: str, reading: Reading
         found.canonical,
         directives(harvest.robots, reading.agent) if harvest.robots else (),
         fold_lines(" ".join(reader.words))[: reading.max_text_chars] if reading.text else "",
-        tuple(links),
+        Links.of(links),
         reader.trouble or found.trouble,
     )
 

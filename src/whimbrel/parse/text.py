@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from whimbrel.parse.api import Link, Page
+from whimbrel.parse.api import Link, Links, Page
 from whimbrel.parse.charset import to_utf8
 from whimbrel.parse.html_links import Reading, fold_lines
 from whimbrel.url import Url
@@ -21,7 +21,7 @@ class Text:
         body, charset = to_utf8(body, charset)
         text = body.decode("utf-8", "replace")
         targets, trouble = self._targets(text, url)
-        links = tuple(Link(target, "", "", "text") for target in targets)
+        links = Links.of(Link(target, "", "", "text") for target in targets)
         words = fold_lines(text)[: self._reading.max_text_chars] if self._reading.text else ""
         return Page(mime, charset, text=words, links=links, trouble=trouble)
 

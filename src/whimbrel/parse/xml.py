@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 from xml.parsers import expat
 
-from whimbrel.parse.api import Link, Page
+from whimbrel.parse.api import Link, Links, Page
 from whimbrel.parse.charset import to_utf8
 from whimbrel.parse.html_links import Reading, fold
 from whimbrel.url import Url
@@ -68,7 +68,7 @@ class Xml:
         except (expat.ExpatError, _Stop, ValueError):
             pass  # Broken, refused or enough: what was found before stands.
         title = fold(run.entries.title)[:_MAX_WORDS] if run.entries else ""
-        return Page(mime, charset, title, links=tuple(run.links), trouble=trouble or run.trouble)
+        return Page(mime, charset, title, links=Links.of(run.links), trouble=trouble or run.trouble)
 
 
 class _Run:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whimbrel.parse.coding import decode
+from whimbrel.fetch.coding import decode
 from whimbrel.simweb.exhibit.coding import encode
 
 TEXT = b"<p>" + b"some words, " * 3000

@@ -35,7 +35,7 @@ class Decoded(msgspec.Struct, frozen=True, gc=False):
     """False when a coding is unknown: the body is then as it was received."""
 
 
-def decode(body: bytes, content_encoding: str, max_bytes: int, max_ratio: int) -> Decoded:
+def decode(body: bytes, content_encoding: str, max_bytes: int, max_ratio: int = 1_000) -> Decoded:
     """Undo what a Content-Encoding header says. Memory is bounded by a small multiple of `max_bytes`."""
     codings = [name for part in content_encoding.lower().split(",") if (name := part.strip()) not in ("", "identity")]
     if not codings or not body:
