@@ -15,6 +15,7 @@ from whimbrel.state.group import Group, merged
 FORMAT: Final = b"1"
 """Version of the keys and values; an upgrade rewrites what differs and then this."""
 _FORMAT_KEY: Final = b"format"
+_METADATA_BLOCK_BYTES: Final = 16_384
 _REOPEN_BYTES: Final = 1_000_000
 """Besides its logs, which it writes out as files when it is opened: a manifest, options and the like."""
 
@@ -87,14 +88,20 @@ class RocksState(Provider):
             )
 
     def _options(self, *, point: bool) -> Any:
-        from rocksdict import BlockBasedOptions, DBCompressionType, Options
+        from rocksdict import BlockBasedIndexType, BlockBasedOptions, DBCompressionType, Options
 
         table = BlockBasedOptions()
         table.set_block_cache(self._cache)
         table.set_cache_index_and_filter_blocks(True)
         table.set_pin_l0_filter_and_index_blocks_in_cache(True)
+        # In pieces: the filter of a file of millions of keys is larger than one of the cache's 64 shards, and would be
+        # read again for every lookup.
+        table.set_index_type(BlockBasedIndexType.two_level_index_search())
+        table.set_metadata_block_size(_METADATA_BLOCK_BYTES)
+        table.set_pin_top_level_index_and_filter(True)
         if point:
             table.set_bloom_filter(10, False)  # noqa: FBT003
+            table.set_partition_filters(True)
         options = Options(raw_mode=True)
         options.create_if_missing(True)  # noqa: FBT003
         options.create_missing_column_families(True)  # noqa: FBT003
