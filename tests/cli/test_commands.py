@@ -156,7 +156,7 @@ def test_bad_input_is_answered_with_one_clear_line(tmp_path: Path, arguments: tu
 def test_errors_end_a_process_of_its_own_without_a_traceback() -> None:
     done = run_alone("status", "/no/such")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "whimbrel: /no/such holds no crawl\n"
+    assert done.err == "whimbrel: /no/such holds no crawl; `whimbrel crawl SEED --into DIR` makes one\n"
 
 
 def test_a_directory_with_something_in_it_is_not_overwritten(tmp_path: Path) -> None:

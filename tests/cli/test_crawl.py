@@ -103,6 +103,11 @@ def test_why_tells_the_story_of_a_url(crawl: Crawl, path: str, story: list[str])
     assert [line for line in story if line not in done.out] == [], done.out
 
 
+def test_why_names_what_the_crawl_knows_under_another_scheme_or_port(crawl: Crawl) -> None:
+    done = run("why", str(crawl.directory), f"{crawl.site.partition('://')[2]}/a")
+    assert (done.code, f"The crawl knows {crawl.site}/a" in done.words) == (0, True)
+
+
 def test_why_knows_what_scope_refuses_and_speaks_json(crawl: Crawl) -> None:
     assert "is refused (out-of-scope)" in run("why", str(crawl.directory), "http://elsewhere.test/").words
     story = run("why", str(crawl.directory), f"{crawl.site}/a", "--json").json()
@@ -158,10 +163,17 @@ def test_a_crawl_that_stops_early_says_how_to_go_on_and_does(crawl: Crawl, tmp_p
     into = tmp_path / "out"
     done = run("crawl", f"{crawl.site}/", "--into", str(into), "--max-pages", "2", *OWN)
     assert done.code == 3
-    assert f"Go on with: whimbrel resume {into}" in done.words
-    assert run("resume", str(into)).code == 3, "the limit holds"
-    done = run("resume", str(into), "--set", "frontier.max_pages=100")
+    advice = f"--max-pages 2 is reached. Raise it to go on: whimbrel resume {into} --max-pages"
+    assert advice in done.words
+    again = run("resume", str(into))
+    assert again.code == 3, "the limit holds"
+    assert advice in again.words
+    more = run("resume", str(into), "--set", "frontier.max_pages=3")
+    assert (more.code, "Go on" in more.words) == (3, False)
+    done = run("resume", str(into), "--max-pages", "100")
     assert done.code == 0, done.words
+    once_more = run("resume", str(into))
+    assert (once_more.code, "nothing is left to do" in once_more.words) == (0, True)
     assert Crawl(into, crawl.site, done).ends() == ENDS
     assert run("verify", str(into)).code == 0
 

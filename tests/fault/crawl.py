@@ -25,7 +25,7 @@ from warcio.checker import Checker
 from tests.sim.crawl import options
 from tests.sim.web import Served
 from whimbrel.bench.exact import differences
-from whimbrel.cli.app import app
+from whimbrel.cli.app import application
 from whimbrel.commit.committed import Committed, NotACrawl, read_committed
 from whimbrel.simweb.spec import WebSpec
 
@@ -111,7 +111,7 @@ def commit_number(directory: Path) -> int:
 
 def asked(*command: str) -> str:
     """What a reading command prints; it must succeed."""
-    done = CliRunner().invoke(app, [*command])
+    done = CliRunner().invoke(application(), [*command])
     assert done.exit_code == 0, f"{command}: {done.output[-3000:]} {done.exception!r}"
     return done.stdout
 

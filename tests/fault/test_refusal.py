@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from tests.fault.crawl import Result, assert_readable, assert_whole, crawl_command, ended, resume_command
 from tests.sim.web import Served
-from whimbrel.cli.app import app
+from whimbrel.cli.app import application
 from whimbrel.commit.committed import NotACrawl, read_committed
 from whimbrel.state.api import SPACES
 
@@ -124,6 +124,6 @@ def test_a_resume_that_must_refuse_says_why_and_changes_nothing(crawl: Path, har
 
 
 def test_a_directory_without_a_crawl_is_named(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["resume", str(tmp_path)])
+    done = CliRunner().invoke(application(), ["resume", str(tmp_path)])
     assert done.exit_code != 0
     assert "holds no crawl" in str(done.exception)

@@ -52,9 +52,9 @@ class WarcArchive:
         self._new_names = False
         self._new_folder = True
         """Also where the folder is there: who made it may have died before it was durable."""
-        self._lines: list[bytes] | None = None
+        self._lines: cdxj.Noted | None = None
         """Of the open segment's index; None when it was begun by another process, or cut."""
-        self._noted: dict[str, list[bytes]] = {}
+        self._noted: dict[str, cdxj.Noted] = {}
         """Lines of sealed segments that are not indexed yet."""
         self._pending: list[bytes] = []
         self._pending_bytes = 0
@@ -139,7 +139,7 @@ class WarcArchive:
             offset += size
         place = Place(self._name, start, length)
         if self._lines is not None:
-            self._lines.append(_index_line(capture, records[0][1], place))
+            self._lines.add(_index_line(capture, records[0][1], place))
         return place
 
     def _add(self, record: Parts) -> int:
@@ -179,7 +179,7 @@ class WarcArchive:
         file = self._disk.create_exclusive(self._directory / name)
         self._new_names = True
         self._name = name
-        self._lines = []
+        self._lines = cdxj.Noted()
         return file
 
     def _info(self) -> tuple[tuple[str, str], ...]:

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from whimbrel.cli.display import ProgressDisplay, plain_console
+from whimbrel.cli.process import keep_memory_low
 from whimbrel.cli.summary import print_summary, summary
 from whimbrel.job.configure import seeds as seeds_of
 from whimbrel.job.crawl import crawl as run_crawl
@@ -100,6 +101,7 @@ def crawl(
         typer.echo(f"The job is sound. It would crawl into {directory}.")
         return
     console = plain_console(stderr=json_)
+    keep_memory_low()
     with ProgressDisplay(console) as display:
         result = run_crawl(given, directory, display.show, display.say)
     _end(console, directory, result, as_json=json_)
@@ -107,6 +109,10 @@ def crawl(
 
 def resume(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The crawl's directory.")],
+    max_pages: Annotated[int | None, typer.Option(min=1, help="Another limit; earlier requests count.")] = None,
+    max_pages_per_host: Annotated[int | None, typer.Option(min=1, help="Another limit; likewise.")] = None,
+    max_time: Annotated[str | None, typer.Option(metavar="DURATION", help="Another limit, from now on.")] = None,
+    max_bytes: Annotated[str | None, typer.Option(metavar="SIZE", help="Another limit; earlier bytes count.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="PART.KEY=VALUE", help="A setting of one part.")
     ] = None,
@@ -114,14 +120,21 @@ def resume(
 ) -> None:
     """Go on with a crawl, however it ended: stopped, killed, out of disk, or out of power.
 
-    Exit codes: 0 done, 1 failed, 2 usage, 3 stopped with work left.
+    What is given here holds until it ends; the job in the directory stays as it is. Exit codes: 0 done, 1 failed,
+    2 usage, 3 stopped with work left.
     """
     path = directory / JOB_FILE
     layers: list[tuple[str, dict[str, Any]]] = [(JOB_FILE, read_job(path) if path.exists() else {})]
-    settings = parsed_settings(set_ or [])
-    if settings:
-        layers.append((_COMMAND_LINE, {"set": settings}))
+    found = {
+        "max_pages": max_pages,
+        "max_pages_per_host": max_pages_per_host,
+        "max_time": max_time,
+        "max_bytes": max_bytes,
+        "set": parsed_settings(set_ or []) or None,
+    }
+    layers.append((_COMMAND_LINE, {key: value for key, value in found.items() if value is not None}))
     console = plain_console(stderr=json_)
+    keep_memory_low()
     with ProgressDisplay(console) as display:
         result = run_resume(combined(layers), directory, display.show, display.say)
     _end(console, directory, result, as_json=json_)

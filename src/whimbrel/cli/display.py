@@ -68,10 +68,11 @@ class ProgressDisplay:
 
 def one_line(progress: Progress) -> str:
     outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in progress.outcomes.items())
+    bound = f"; bound by {progress.bound_by}" if progress.bound_by else ""
     return (
         f"{progress.elapsed_s:6.1f} s  {progress.visited:,} visited ({progress.pages_per_s:,.0f}/s), "
-        f"{progress.queued:,} queued, {progress.visiting} under way; {outcomes or 'nothing yet'}; "
-        f"bound by {progress.bound_by}{_ending(progress)}"
+        f"{progress.queued:,} queued, {progress.visiting} under way; {outcomes or 'nothing yet'}"
+        f"{bound}{_ending(progress)}"
     )
 
 
@@ -90,5 +91,6 @@ def _panel(progress: Progress) -> Group:
     numbers.add_row("bytes", f"{progress.bytes / 1e6:,.1f} MB", f"{progress.elapsed_s:.1f} s{_ending(progress)}")
     for outcome, count in progress.outcomes.items():
         numbers.add_row(Text(outcome, style="green" if outcome == "stored" else "yellow"), f"{count:,}", "")
-    bound = Text(f"bound by {progress.bound_by}", style="red" if progress.trouble else "dim")
+    said = f"bound by {progress.bound_by}" if progress.bound_by else ""
+    bound = Text(said, style="red" if progress.trouble else "dim")
     return Group(numbers, Text(""), bound)

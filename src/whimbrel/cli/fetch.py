@@ -135,11 +135,15 @@ def _print(story: dict[str, Any]) -> None:
         console.print(printable(line), highlight=False, markup=False)
 
     robots = story["robots"]
-    say(f"{story['url']}  {', '.join(story['addresses']) or 'no address'}")
+    say(f"{story['url']}  {', '.join(story['addresses']) or 'no address that may be visited'}")
     say(f"robots.txt: {robots['verdict']} (status {robots['status']}, crawl delay {robots['crawl_delay_s']:g} s)")
     if story["detail"]:
         say(f"  {story['detail']}")
     say(f"{story['outcome']} ({story['reason']})" + (f" in {story['elapsed_ms']} ms" if "elapsed_ms" in story else ""))
+    if story["reason"] == "private-address":
+        say("its address is private; --allow-network names networks that may be visited")
+    elif story["reason"] == "dns":
+        say("its host has no address; check the name, the network, and --resolver")
     for name, value in story.get("headers", {}).items():
         say(f"  {name}: {value}")
     for name, value in story.get("page", {}).items():

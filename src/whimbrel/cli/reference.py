@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 import typer.main
 
-from whimbrel.cli.app import app
+from whimbrel.cli.app import application
 from whimbrel.cli.reference_head import COMMANDS, JOB_FILE
 from whimbrel.job import reference as job
 
 
 def reference() -> str:
-    root: Any = typer.main.get_command(app)
+    root: Any = typer.main.get_command(application())
     return COMMANDS + "".join(_section(path, command) for path, command in _walk("whimbrel", root))
 
 
@@ -80,7 +80,7 @@ def _part_section(part: job.Part) -> str:
 
 def _spellings() -> dict[str, str]:
     """How the command line spells each option."""
-    root: Any = typer.main.get_command(app)
+    root: Any = typer.main.get_command(application())
     found = {parameter.name: parameter for parameter in root.commands["crawl"].params}
     names = {"with_files": "with_", "set": "set_"}
     spelt = {}

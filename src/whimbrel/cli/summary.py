@@ -13,7 +13,7 @@ from whimbrel.job.progress import Result
 _NOT_CRAWLED: Final = {
     "denied robots": "robots.txt forbids them",
     "denied robots-unreachable": "robots.txt could not be obtained, which means no",
-    "failed dns": "their host has no address",
+    "failed dns": "their host has no address; check its name, the network, and --resolver",
     "failed private-address": "their address is private; --allow-network names networks that may be crawled",
     "failed timeout": "their server did not answer in time",
     "failed tls": "their certificate is not valid",
@@ -67,7 +67,12 @@ def _next_steps(directory: Path, result: Result) -> list[str]:
     lines = []
     if result.progress.queued:
         lines += [printable(line) for line in waiting(directory)]
-        lines.append(f"{result.progress.queued:,} URLs are still queued. Go on with:  whimbrel resume {directory}")
+        command = f"whimbrel resume {directory}"
+        if result.limit:
+            option = result.limit.partition(" ")[0]
+            lines.append(f"{result.limit} is reached. Raise it to go on:  {command} {option} …")
+        else:
+            lines.append(f"{result.progress.queued:,} URLs are still queued. Go on with:  {command}")
     if result.committed.number:
         sql = "select outcome, reason, count(*) from fetches group by all order by 3 desc"
         lines.append(f'Ask it:   whimbrel query {directory} "{sql}"')

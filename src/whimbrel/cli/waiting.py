@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any, Final
 
 _KINDS: Final = {
-    "new": "have not been asked for robots.txt yet",
-    "qualified": "wait for their turn, for a second try, or for a limit of this crawl",
-    "disqualified": "are disqualified for now: robots.txt or their address could not be had",
-    "parked": "are parked: they did not answer several times in a row",
-    "given-up": "were given up",
+    "new": "not asked for robots.txt yet",
+    "qualified": "waiting for their turn, for a second try, or for a limit of this crawl",
+    "disqualified": "disqualified for now, as robots.txt or an address could not be had",
+    "parked": "parked, as they did not answer several times in a row",
+    "given-up": "given up",
 }
 
 
@@ -27,7 +27,15 @@ def waiting(directory: Path) -> list[str]:
 
 def _line(row: dict[str, Any]) -> str:
     kind, until, said = row["qualification"], row["until_min"], row["last_error_max"]
-    text = f"{row['host_count']:,} hosts with {row['queued_sum']:,} URLs {_KINDS.get(kind, kind)}"
+    hosts, urls = _counted(row["host_count"], "host"), _counted(row["queued_sum"], "URL")
+    what = _KINDS.get(kind, kind)
+    text = f"{hosts} with {urls}: {what}"
     if kind == "disqualified" and until is not None and until > datetime.now(UTC):
         text += f"; the first is tried again at {until:%Y-%m-%d %H:%M} UTC"
-    return f"{text} (for example: {said})" if said else text
+    if said:
+        text += f" (for example: {said})"
+    return text + "; check the names, the network, and --resolver" if "no address" in (said or "") else text
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -19,6 +19,8 @@ from whimbrel.url import Url, parse
 from whimbrel.visit import Visit
 
 Rows = list[dict[str, Any]]
+_AT = r"regexp_replace(url, '^https?://([^/:]*)(:[0-9]+)?', '\1')"
+"""A URL without scheme and port, in SQL."""
 
 
 def why(
@@ -47,6 +49,7 @@ def _story(directory: Path, url: Url) -> dict[str, Any]:
 
     text = url.text.replace("'", "''")
     site = url.site.replace("'", "''")
+    name = f"{url.host}{url.target}".replace("'", "''")
     with Query(latest_snapshot(directory), QueryConfig()) as asked:
 
         def rows(sql: str) -> Rows:
@@ -61,6 +64,7 @@ def _story(directory: Path, url: Url) -> dict[str, Any]:
                 f"select source, anchor, kind, count(*) over () as total from links where target = '{text}' limit 5"  # noqa: S608
             ),
             "host": rows(f"select * from hosts where host = '{site}'"),  # noqa: S608
+            "similar": rows(f"select distinct url from fetches where {_AT} = '{name}' and url <> '{text}' limit 5"),  # noqa: S608
             **_verdict(directory, url),
         }
 
@@ -109,6 +113,9 @@ def _unvisited(url: Url, story: dict[str, Any]) -> str:
         return f"{url} is not visited: a link to it is refused ({story['verdict']})."
     if story["linked_from"] or story["seed"]:
         return f"{url} is queued or on its way: links to it are followed, and no visit is committed yet."
+    if story["similar"]:
+        others = ", ".join(row["url"] for row in story["similar"])
+        return f"{url} is not known. The crawl knows {others}."
     return f"{url} is not known: nothing that was fetched links to it. The job's scope and filters would allow it."
 
 

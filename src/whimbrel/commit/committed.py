@@ -73,6 +73,8 @@ def read_committed(directory: Path) -> Committed:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         known = (directory / "state").is_dir()
-        said = "has not committed anything yet" if known else "holds no crawl"
+        said = (
+            "has not committed anything yet" if known else "holds no crawl; `whimbrel crawl SEED --into DIR` makes one"
+        )
         raise NotACrawl(f"{directory} {said}") from None
     return decode(data, os.fspath(path))

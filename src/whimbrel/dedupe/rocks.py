@@ -10,8 +10,8 @@ from whimbrel.state.api import State
 _SPACE: Final = "content"
 _KEY_BYTES: Final = 16
 """Of the digest's 20: a billion payloads share a key with a chance of one in 10^20."""
-_CACHED: Final = 100_000
-"""About 30 MB when full; then the oldest entry goes, and is read from the state if it is asked for again."""
+_CACHED: Final = 50_000
+"""About 15 MB when full; then the older half goes, but not what was asked for since."""
 
 
 class RocksContent(Provider):
@@ -24,7 +24,8 @@ class RocksContent(Provider):
     state = Needs(State)
 
     async def open(self) -> None:
-        self._cache: dict[bytes, tuple[str, float]] = {}
+        self._young: dict[bytes, tuple[str, float]] = {}
+        self._old: dict[bytes, tuple[str, float]] = {}
         self._absent = b""
         """The key that was found missing last, and not claimed since: its claim need not look again."""
         self._decode = msgspec.msgpack.Decoder(tuple[str, float]).decode
@@ -32,14 +33,17 @@ class RocksContent(Provider):
 
     def find(self, digest: bytes) -> tuple[str, float] | None:
         key = digest[:_KEY_BYTES]
-        known = self._cache.get(key)
+        known = self._young.get(key)
+        if known is not None:
+            return known
+        known = self._old.get(key)
         if known is None:
             value = self.state.get(_SPACE, key)
-            if value is not None:
-                known = self._decode(value)
-                self._remember(key, known)
-            else:
+            if value is None:
                 self._absent = key
+                return None
+            known = self._decode(value)
+        self._remember(key, known)
         return known
 
     def claim(self, digest: bytes, url: str, at_s: float) -> tuple[str, float] | None:
@@ -53,6 +57,6 @@ class RocksContent(Provider):
         return earlier
 
     def _remember(self, key: bytes, capture: tuple[str, float]) -> None:
-        if len(self._cache) >= _CACHED:
-            del self._cache[next(iter(self._cache))]
-        self._cache[key] = capture
+        self._young[key] = capture
+        if len(self._young) > _CACHED // 2:
+            self._old, self._young = self._young, {}

@@ -20,7 +20,7 @@ from whimbrel.facts.frame import Head, heads, mapped_payload
 from whimbrel.facts.schema import dictionary_columns, tail_schema
 
 GROUP_ROWS: Final = 100_000
-GROUP_BYTES: Final = 16_000_000
+GROUP_BYTES: Final = 8_000_000
 """Pages with their texts reach this long before they reach the number of rows."""
 
 _SINK_BYTES: Final = 1 << 20
@@ -147,6 +147,7 @@ def convert(tail: Path, length: int, number: int, disk: Disk, stop: Event) -> li
     for file in files.values():
         disk.replace(file.temporary, file.path)
     disk.fsync_directory(tail.parent)
+    pa.default_memory_pool().release_unused()
     return [file.path for file in files.values()]
 
 

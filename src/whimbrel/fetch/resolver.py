@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+from collections import OrderedDict
 from typing import Any, Final, NamedTuple
 
 import aiodns
@@ -48,7 +49,7 @@ class DnsResolver(Provider):
 
     async def open(self) -> None:
         self._dns = self._channel()
-        self._known: dict[str, _Known] = {}
+        self._known: OrderedDict[str, _Known] = OrderedDict()
         self._asking: dict[str, asyncio.Task[Resolution]] = {}
 
     def _channel(self) -> aiodns.DNSResolver:
@@ -101,7 +102,7 @@ class DnsResolver(Provider):
             ttl_s = min(config.max_ttl_s, max(config.min_ttl_s, min(record.ttl for record in records)))
         self._known.pop(host, None)
         if len(self._known) >= config.hosts:
-            del self._known[next(iter(self._known))]
+            self._known.popitem(last=False)
         self._known[host] = _Known(addresses, self.clock.now_s() + ttl_s)
         return Resolution(addresses, ttl_s)
 

@@ -86,13 +86,19 @@ class Pace:
         self.in_flight = 0
         self.connecting = False
         """Somebody entered and has not sent a request yet: at this host, or at this address."""
-        self.line: deque[Callable[[], bool]] = deque()
+        self.line: deque[Callable[[], bool]] | None = None
+        """Made for the first who stands there: of a hundred thousand paces most never have a line."""
         self.armed = False
         self.crowd = False
-        self.domains: set[str] = set()
+        self.domains: set[str] | None = None
         self.pleased = 0
         self.turn_s = float("-inf")
         """The last turn that was given to somebody for whom the line was too long."""
+
+    def queue(self, called: Callable[[], bool]) -> None:
+        if self.line is None:
+            self.line = deque()
+        self.line.append(called)
 
     def open(self, now_s: float) -> bool:
         return self.free_s <= now_s and (self.cap == 0 or self.in_flight < self.cap) and not self.connecting
@@ -200,10 +206,12 @@ class Gate(Provider):
         return one, domain, at_address
 
     def _count_domain(self, pace: Pace, domain: str) -> None:
+        if pace.domains is None:
+            pace.domains = set()
         pace.domains.add(domain)
         if len(pace.domains) > self.config.crowd_domains:
             pace.crowd = True
-            pace.domains.clear()
+            pace.domains = None
             pace.free_s = float("-inf")
             pace.gap_s = _CROWD_GAP_S
             pace.turn_s = float("-inf")
@@ -262,8 +270,8 @@ class Gate(Provider):
         far apart as starts can be, so it never runs dry, and a million hosts behind one address wait on disk."""
         if pace.gap_s == 0.0 and pace.free_s > now_s:
             return max(pace.free_s, now_s + _LEAST_S)
-        if len(pace.line) < LINE:
-            pace.line.append(called)
+        if pace.line is None or len(pace.line) < LINE:
+            pace.queue(called)
             self.arm(pace)
             return None
         pace.turn_s = max(pace.turn_s, pace.free_s, now_s) + pace.gap_s
@@ -312,7 +320,7 @@ class Gate(Provider):
                 if where is None:
                     opened.set_result(None)
                 else:
-                    where.line.append(attempt)
+                    where.queue(attempt)
                     self.arm(where)
             return False
 
@@ -346,23 +354,19 @@ class Gate(Provider):
     def _sweep(self, now_s: float) -> None:
         """Forget paces that hold nobody back. A crowded address is remembered: it took fifty domains to know it.
 
-        Where most are still needed the next sweep comes only after as many again, or each request would pay for one.
+        A pace that is made anew after a restart counts from the restart again, so it is never less strict than the one
+        forgotten. Where most are still needed the next sweep comes only after as many again, or each request would pay
+        for one.
         """
-        if self._stale(now_s):
-            for paces in (self._hosts, self._domains, self._addresses):
-                held = [
-                    (name, pace)
-                    for name, pace in paces.items()
-                    if pace.in_flight or pace.line or pace.crowd or pace.free_s > now_s
-                ]
-                paces.clear()
-                paces.update(held)
+        for paces in (self._hosts, self._domains, self._addresses):
+            held = [
+                (name, pace)
+                for name, pace in paces.items()
+                if pace.in_flight or pace.line or pace.crowd or pace.free_s > now_s
+            ]
+            paces.clear()
+            paces.update(held)
         self._most_paces = max(MAX_PACES, 2 * (len(self._hosts) + len(self._domains) + len(self._addresses)))
-
-    def _stale(self, now_s: float) -> bool:
-        """Whether the moment that everything counts as visited at is too long ago to matter."""
-        config: GateConfig = self.config
-        return now_s - self._floor_s > max(config.max_crawl_delay_s, self.host_delay_s(0.0, 0.0))
 
 
 @lru_cache(maxsize=10_000)

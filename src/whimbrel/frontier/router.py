@@ -49,7 +49,7 @@ class RouterConfig(Config, frozen=True):
     """Of a path; empty ones do not count."""
     max_repeats: int | None = 2
     """How often a run of path segments may stand in a row."""
-    cached: int = 200_000
+    cached: int = 100_000
     """Decisions kept in memory."""
 
 

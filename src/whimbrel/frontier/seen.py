@@ -9,7 +9,7 @@ from whimbrel.state.api import State
 
 
 class SeenConfig(Config, frozen=True):
-    cached: int = 200_000
+    cached: int = 100_000
     """Keys kept in memory: recent ones, and among them the popular."""
 
 

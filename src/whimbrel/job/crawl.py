@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from whimbrel.archive.cdxj import index_path
 from whimbrel.commit.committed import Committed, NotACrawl, read_committed
 from whimbrel.commit.journal import Journal
 from whimbrel.disk import Disk
-from whimbrel.flow import Job, Plan, Registry, Timeouts, check
+from whimbrel.flow import Job, Plan, Registry, Report, Timeouts, check
 from whimbrel.frontier.disk import DiskFrontier
 from whimbrel.job.configure import configured, seeds
 from whimbrel.job.options import JOB_FILE, Given, OptionError, job_text
@@ -67,8 +68,21 @@ def resume(given: Given, directory: Path, show: Show, say: Say) -> Result:
     """Go on with the crawl in a directory, wherever and however it ended."""
     if not (directory / "state").is_dir() and not (directory / JOB_FILE).is_file():
         raise CrawlError(f"{directory} holds no crawl; begin one with `whimbrel crawl SEED --into {directory}`")
+    finished = _finished(directory)
+    if finished is not None:
+        say(f"{directory} is done: nothing is left to do")
+        progress = Watch(directory, given.options.connections).final(finished, 0.0)
+        return Result(report=Report("done"), progress=progress, committed=finished)
     plan, found = plan_of(given, directory)
     return _run(given, plan, found, directory, show, say)
+
+
+def _finished(directory: Path) -> Committed | None:
+    """The last commit of a crawl with nothing to do, not even to tidy up."""
+    last = _last(directory)
+    tails = any(name.startswith("facts/tail-") for name in last.files)
+    indexed = all(index_path(directory / name).exists() for name in last.archive())
+    return last if last.state == "done" and not tails and indexed else None
 
 
 def check_empty(directory: Path) -> None:
@@ -112,7 +126,7 @@ async def _crawl(given: Given, job: Job, directory: Path, show: Show, say: Say) 
     committed = _last(directory)
     final = watch.final(committed, time.monotonic() - began_s)
     show(final)
-    return Result(report=report, progress=final, committed=committed)
+    return Result(report=report, progress=final, committed=committed, limit=_limit(given, job, final))
 
 
 def _last(directory: Path) -> Committed:
@@ -139,7 +153,7 @@ async def _watch(job: Job, given: Given, watch: Watch, show: Show, say: Say) -> 
             say(_advice(trouble, watch.directory) if trouble else "the disk takes data again: going on")
         reached = _reached(given, progress)
         if reached and job.state == "running":
-            say(f"stopping: {reached}")
+            say(f"stopping: {reached} is reached")
             job.stop()
 
 
@@ -151,12 +165,19 @@ def _parts(job: Job) -> tuple[DiskFrontier, Journal] | None:
     return providers["frontier"], providers["journal"]
 
 
+def _limit(given: Given, job: Job, final: Progress) -> str:
+    frontier = job.graph.providers.get("frontier")
+    if isinstance(frontier, DiskFrontier) and frontier.exhausted:
+        return f"--max-pages {frontier.config.max_pages}"
+    return _reached(given, final)
+
+
 def _reached(given: Given, progress: Progress) -> str:
     options = given.options
     if options.max_time is not None and progress.elapsed_s >= options.max_time:
-        return f"--max-time {options.max_time:g}s is reached"
+        return f"--max-time {options.max_time:g}s"
     if options.max_bytes is not None and progress.bytes >= options.max_bytes:
-        return f"--max-bytes {options.max_bytes:,} is reached"
+        return f"--max-bytes {options.max_bytes}"
     return ""
 
 

@@ -45,6 +45,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
     progress: Progress
     committed: Committed
+    limit: str = ""
+    """The limit that ended it, as the option that sets it: `--max-pages 200`; else empty."""
 
     @property
     def state(self) -> str:
