@@ -9,6 +9,7 @@ import pytest
 
 from tests.fetch.rig import run
 from tests.sim.web import Served
+from whimbrel.fetch import resolver as resolver_module
 from whimbrel.fetch.resolver import DnsConfig, DnsResolver, StaticConfig, StaticResolver
 
 
@@ -55,6 +56,25 @@ async def counting_server(names: list[bytes]) -> AsyncIterator[int]:
         yield transport.get_extra_info("sockname")[1]
     finally:
         transport.close()
+
+
+def test_a_channel_is_given_up_after_many_questions_and_no_answer_is_lost(
+    web: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolver_module, "_MOST_ASKED", 10)
+    names = [web.web.hosts.name(number) for number in range(60)]
+
+    async def scene() -> None:
+        async with resolver(web.running.dns_port, timeout_s=3.0) as made:
+            first = made._channel
+            found = await asyncio.gather(*(made.resolve(name) for name in names))
+            expected = [web.web.hosts.find(name) for name in names]
+            assert [set(one.addresses) for one in found] == [set(host.addresses) for host in expected if host]
+            assert made._channel is not first
+            assert first.under_way == 0
+            found = await asyncio.gather(*(made.resolve(f"x{number}.{names[0]}") for number in range(30)))
+
+    run(scene())
 
 
 def exhibit(web: Served, name: str) -> str:

@@ -12,6 +12,8 @@ from whimbrel.clock import Clock
 from whimbrel.fetch.api import Resolution
 from whimbrel.flow import Config, Needs, Provider
 
+_MOST_ASKED: Final = 5_000
+"""Questions on one channel."""
 _FOR_EVER_S: Final = 6 * 3600.0
 """How long an address literal holds; it could be for ever, but nobody needs longer than a name."""
 
@@ -33,6 +35,17 @@ class DnsConfig(Config, frozen=True):
     """Answers kept. When there are more, the oldest goes."""
 
 
+class _Channel:
+    """A channel of c-ares, and how many questions are under way on it."""
+
+    __slots__ = ("asked", "dns", "under_way")
+
+    def __init__(self, dns: aiodns.DNSResolver) -> None:
+        self.dns = dns
+        self.asked = 0
+        self.under_way = 0
+
+
 class _Known(NamedTuple):
     addresses: tuple[str, ...]
     until_s: float
@@ -48,11 +61,12 @@ class DnsResolver(Provider):
     clock = Needs(Clock)
 
     async def open(self) -> None:
-        self._dns = self._channel()
+        self._channel = _Channel(self._made())
+        self._closing: set[asyncio.Task[None]] = set()
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._asking: dict[str, asyncio.Task[Resolution]] = {}
 
-    def _channel(self) -> aiodns.DNSResolver:
+    def _made(self) -> aiodns.DNSResolver:
         config: DnsConfig = self.config
         servers = [config.server] if config.server else None
         return aiodns.DNSResolver(nameservers=servers, timeout=config.timeout_s, tries=config.tries)
@@ -64,7 +78,7 @@ class DnsResolver(Provider):
             task.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
         self._asking.clear()
-        await self._dns.close()
+        await asyncio.gather(self._channel.dns.close(), *self._closing)
 
     async def resolve(self, host: str) -> Resolution:
         known = self._known.get(host)
@@ -108,17 +122,34 @@ class DnsResolver(Provider):
 
     async def _query(self, host: str, kind: str) -> list[Any]:
         """The records of one kind, aliases included; none when there is trouble of any sort."""
+        channel = self._open_channel()
+        channel.under_way += 1
         try:
-            return list((await self._dns.query_dns(host, kind)).answer)
+            return list((await channel.dns.query_dns(host, kind)).answer)
         except aiodns.error.DNSError as error:
             return await self._query_alone(host, kind) if error.args[0] == aiodns.error.ARES_EBADRESP else []
         except (UnicodeError, ValueError):
             return []
+        finally:
+            channel.under_way -= 1
+            if channel is not self._channel and channel.under_way == 0:
+                closing = asyncio.create_task(channel.dns.close())
+                self._closing.add(closing)
+                closing.add_done_callback(self._closing.discard)
+
+    def _open_channel(self) -> _Channel:
+        """The channel to ask on. c-ares keeps every answer for as long as it holds, without a bound and with no way to
+        forbid it (4 KB for each host), so a channel is given up after a while; whoever asked on it last closes it."""
+        channel = self._channel
+        if channel.asked >= _MOST_ASKED and channel.under_way:
+            channel = self._channel = _Channel(self._made())
+        channel.asked += 1
+        return channel
 
     async def _query_alone(self, host: str, kind: str) -> list[Any]:
         """Ask on a channel of its own. When a server answers one question with garbage, c-ares fails every question
         on that channel, and nobody can tell whose the garbage was."""
-        async with self._channel() as channel:
+        async with self._made() as channel:
             try:
                 return list((await channel.query_dns(host, kind)).answer)
             except aiodns.error.DNSError:
