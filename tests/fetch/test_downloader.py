@@ -11,8 +11,24 @@ from whimbrel.clock import Clock, SystemClock
 from whimbrel.fetch.api import Fetched
 from whimbrel.fetch.curl import CurlTransport
 from whimbrel.fetch.downloader import Downloader
-from whimbrel.flow import Async, ComponentSpec, Config, ConnectorSpec, In, Job, Out, ProviderSpec, Sync, Wiring, check
+from whimbrel.flow import (
+    Async,
+    Component,
+    ComponentSpec,
+    Config,
+    ConnectorSpec,
+    In,
+    Job,
+    Needs,
+    Out,
+    Provider,
+    ProviderSpec,
+    Sync,
+    Wiring,
+    check,
+)
 from whimbrel.flow.wiring import Kind
+from whimbrel.url import Url
 from whimbrel.visit import Visit
 
 
@@ -32,6 +48,33 @@ class Visits(Async):
                 return
 
 
+class Departed(Provider):
+    """Counts the requests that were sent."""
+
+    def __init__(self, config: Any = None) -> None:
+        super().__init__(config)
+        self.urls: list[str] = []
+
+    def sent(self, url: Url, address: str) -> None:
+        self.urls.append(url.text)
+
+
+class Held(Async):
+    """Takes nothing until all requests are out."""
+
+    fetched = In(Fetched)
+    gate = Needs(Departed)
+
+    async def run(self) -> None:
+        while len(self.gate.urls) < HELD:
+            await asyncio.sleep(0.001)
+        async for _ in self.fetched:
+            pass
+
+
+HELD = 20
+
+
 class Shown(Sync):
     """Shows what it gets to a list outside."""
 
@@ -45,13 +88,16 @@ class Shown(Sync):
         self.seen.append(fetched)
 
 
-def job_of(urls: list[str], connections: int, kind: Kind = "queue", capacity: int = 16) -> Job:
+def job_of(
+    urls: list[str], connections: int, kind: Kind = "queue", capacity: int = 16, shown: type[Component] = Shown
+) -> Job:
+    needs = {"transport": "transport", "gate": "gate"}
     wiring = Wiring(
         "download",
         (
             ComponentSpec("visits", Visits, {"urls": tuple(urls)}),
-            ComponentSpec("downloader", Downloader, {"connections": connections}, {"transport": "transport"}),
-            ComponentSpec("shown", Shown),
+            ComponentSpec("downloader", Downloader, {"connections": connections}, needs),
+            ComponentSpec("shown", shown, {}, dict.fromkeys(shown.needs, "gate")),
         ),
         (
             ConnectorSpec("visits.visits", "downloader.visits", "queue", max(capacity, connections), 1),
@@ -59,6 +105,7 @@ def job_of(urls: list[str], connections: int, kind: Kind = "queue", capacity: in
         ),
         (
             ProviderSpec("clock", SystemClock),
+            ProviderSpec("gate", Departed),
             ProviderSpec("transport", CurlTransport, {"allow_networks": ("127.0.0.0/8",)}, {"clock": "clock"}),
         ),
     )
@@ -82,8 +129,26 @@ def test_every_visit_is_made_once_and_handed_on(web: Served, kind: Kind, connect
     assert report.exit_code == 0, report.lines()
     assert sorted(fetched.visit.url.text for fetched in seen(job)) == sorted(urls)
     assert report.left == {}
+    gate = job.graph.providers["gate"]
+    assert isinstance(gate, Departed)
+    assert sorted(gate.urls) == sorted(urls)
     troubles = [fetched.exchange.trouble for fetched in seen(job)]
     assert (troubles.count(""), troubles.count("reset")) == (100, 5)
+
+
+def test_a_full_output_keeps_no_visit_from_its_way() -> None:
+    async def scene() -> None:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(OK)
+
+        async with raw(answer) as port:
+            urls = [f"http://h{number}.test:{port}/" for number in range(HELD)]
+            job = job_of(urls, HELD, capacity=1, shown=Held)
+            report = await asyncio.wait_for(job.run(), 30)
+        assert (report.exit_code, report.left) == (0, {})
+
+    asyncio.run(scene())
 
 
 def test_no_more_visits_are_under_way_than_it_was_told() -> None:
