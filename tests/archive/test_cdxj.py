@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.archive.sample import capture, run
 from tests.archive.test_record import _BODIES, _HEADS
+from whimbrel.archive import cdxj
 from whimbrel.archive.api import Capture, Original
 from whimbrel.archive.cdxj import index_lines, index_path
 from whimbrel.archive.warc import ArchiveConfig, WarcArchive
@@ -72,6 +73,17 @@ def test_hostile_heads_are_indexed_as_cdxj_indexer_does(
     with segment.open("rb") as file:
         indexer.process_one(file, out, str(segment))
     assert index_path(segment).read_text() == out.getvalue()
+
+
+@given(numbers=st.lists(st.integers(0, 60), max_size=80))
+def test_noted_lines_come_back_sorted_and_once(numbers: list[int]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cdxj, "_RUN_LINES", 16)
+        patch.setattr(cdxj, "_BLOCK_LINES", 3)
+        noted = cdxj.Noted()
+        for number in numbers:
+            noted.add(b"com,example)/%d 2026\n" % number)
+        assert list(noted.lines()) == sorted({b"com,example)/%d 2026\n" % number for number in numbers})
 
 
 def test_an_index_is_written_once_and_again_when_it_is_lost(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ class DnsConfig(Config, frozen=True):
     """And at most this long."""
     failure_ttl_s: float = 30.0
     """How long a name without an address is not asked for again."""
-    hosts: int = 100_000
+    hosts: int = 20_000
     """Answers kept. When there are more, the oldest goes."""
 
 

@@ -31,7 +31,7 @@ class RocksConfig(Config, frozen=True):
     """Blocks of the database kept in memory, indexes and filters included."""
     write_buffer_bytes: int = 16_000_000
     """Of each space, before it is written out as a file."""
-    unwritten_bytes: int = 48_000_000
+    unwritten_bytes: int = 32_000_000
     """Of all spaces together."""
 
 
