@@ -27,7 +27,7 @@ class StateError(Exception):
 class RocksConfig(Config, frozen=True):
     directory: str = ""
     """The crawl's directory; the database is its `state` folder."""
-    cache_bytes: int = 64_000_000
+    cache_bytes: int = 48_000_000
     """Blocks of the database kept in memory, indexes and filters included."""
     write_buffer_bytes: int = 16_000_000
     """Of each space, before it is written out as a file."""
