@@ -27,8 +27,8 @@ def wild(hosts: int, pages: int, often: float, slow: float, endless: float) -> W
 
 
 OTHERS = ("depth", "ascend")
-PATIENT = {"transport.first_byte_timeout_s": 12.0, "transport.timeout_s": 30.0, "frontier.retry_s": 2.0,
-           "resolver.min_ttl_s": 7200.0}  # fmt: skip
+PATIENT = {"transport.connect_timeout_s": 10.0, "transport.first_byte_timeout_s": 12.0, "transport.timeout_s": 30.0,
+           "frontier.retry_s": 2.0, "resolver.min_ttl_s": 7200.0}  # fmt: skip
 """The server of a large web is a Python process that makes bombs of 256 MB between two answers."""
 
 
