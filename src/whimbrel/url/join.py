@@ -66,7 +66,11 @@ class Joiner:
         return self._find(href) if known is None else known
 
     def _find(self, href: str) -> str | None:
-        plain = href.partition("#")[0] if "#" in href else href
+        plain = href
+        if "#" in href:
+            if not href.isascii():  # The parser refuses some texts, wherever in the link they stand.
+                return canonical(href, self._base)
+            plain = href.partition("#")[0]
         if self._odd(plain) is None and "/." not in plain and ("%" not in plain or "%2e" not in plain.lower()):
             joined = self._join_plain(plain)
             if joined is not None:
