@@ -316,11 +316,11 @@ def test_who_gives_up_waiting_takes_nobodys_place() -> None:
         gate.wake(clock.now_s())
         tasks[1].cancel()  # It has been let in, and does not know it yet.
         await asyncio.wait(tasks[1:2])
-        assert gate.in_flight(ADDRESS) == 0
+        assert gate._addresses[ADDRESS].in_flight == 0
         clock.advance(1.0)
         gate.wake(clock.now_s())
         await tasks[2]
-        assert gate.in_flight(ADDRESS) == 1
+        assert gate._addresses[ADDRESS].in_flight == 1
 
     asyncio.run(main())
 

@@ -347,10 +347,6 @@ class Gate(Provider):
         self.left(host, address, delay_s, status=status)
         self._tell()
 
-    def in_flight(self, address: str) -> int:
-        pace = self._addresses.get(network_of(address))
-        return 0 if pace is None else pace.in_flight
-
     def _sweep(self, now_s: float) -> None:
         """Forget paces that hold nobody back. A crowded address is remembered: it took fifty domains to know it.
 
