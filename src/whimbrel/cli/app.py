@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from whimbrel import __version__
+from whimbrel.cli.process import tune_memory
 
 _COMMANDS: Final = {
     "crawl": "crawl.crawl",
@@ -23,6 +24,7 @@ _COMMANDS: Final = {
     "bench": "bench.app",
 }
 """Each with its module beside this one, and its function or group there."""
+_CRAWLING: Final = ("crawl", "resume", "demo")
 _EXPECTED: Final = {
     "whimbrel.commit.committed": "NotACrawl",
     "whimbrel.flow.error": "FlowError",
@@ -77,6 +79,8 @@ def _whimbrel(
 def main() -> None:
     """The entry point: expected errors end in one clear line, not in a traceback."""
     first = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    if first in _CRAWLING:
+        tune_memory()
     try:
         application(first if first in _COMMANDS else "")()
     except OSError as error:

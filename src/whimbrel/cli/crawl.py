@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 
 from whimbrel.cli.display import ProgressDisplay, plain_console
-from whimbrel.cli.process import keep_memory_low
 from whimbrel.cli.summary import print_summary, summary
 from whimbrel.job.configure import seeds as seeds_of
 from whimbrel.job.crawl import crawl as run_crawl
@@ -101,7 +100,6 @@ def crawl(
         typer.echo(f"The job is sound. It would crawl into {directory}.")
         return
     console = plain_console(stderr=json_)
-    keep_memory_low()
     with ProgressDisplay(console) as display:
         result = run_crawl(given, directory, display.show, display.say)
     _end(console, directory, result, as_json=json_)
@@ -134,7 +132,6 @@ def resume(
     }
     layers.append((_COMMAND_LINE, {key: value for key, value in found.items() if value is not None}))
     console = plain_console(stderr=json_)
-    keep_memory_low()
     with ProgressDisplay(console) as display:
         result = run_resume(combined(layers), directory, display.show, display.say)
     _end(console, directory, result, as_json=json_)

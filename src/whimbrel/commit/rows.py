@@ -1,7 +1,6 @@
 """Rows of the tables, made from visits that are over."""
 
-from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import xxhash
 
@@ -15,10 +14,21 @@ from whimbrel.parse.api import NO_LINKS
 _PAGES = (Outcome.STORED, Outcome.DUPLICATE)
 
 
-@lru_cache(maxsize=50_000)
-def _url_id(text: str) -> int:
-    """The 64 bits that join the tables. Not keyed: the same URL has the same id in every crawl."""
-    return xxhash.xxh3_64_intdigest(text.encode())
+_IDS_KEPT: Final = 100_000
+
+
+class _Ids(dict[str, int]):
+    """The 64 bits that join the tables, by URL. Not keyed: the same URL has the same id in every crawl. Pages of a site
+    repeat each other's links, so the last ones are remembered."""
+
+    def __missing__(self, text: str) -> int:
+        if len(self) >= _IDS_KEPT:
+            self.clear()
+        found = self[text] = xxhash.xxh3_64_intdigest(text.encode())
+        return found
+
+
+_url_id = _Ids().__getitem__
 
 
 def rows(work: Work, places: list[Place | None], *, text: bool) -> dict[str, list[Any]]:

@@ -112,12 +112,12 @@ class Router(Provider):
             return Route([], [], Counter(nofollow=len(links)))
         route = Route([], [], Counter())
         near = self.config.requisites and self._scope.holds(visit.url)
-        reasons = [self._young.get(target) for target in links.targets]
+        reasons = list(map(self._young.get, links.targets))
         if None in reasons:
             for at, reason in enumerate(reasons):
                 if reason is None:
                     reasons[at] = self._route_one(links[at], visit, route, near=near)
-        route.refused.update(reason for reason in reasons if reason)
+        route.refused = Counter(filter(None, reasons))
         return route
 
     def _route_one(self, link: Link, visit: Visit, route: Route, *, near: bool) -> str:

@@ -26,6 +26,8 @@ _ELEMENTS: Final = (
 _REQUISITES: Final = ("img", "source", "video", "audio", "track", "embed", "input")
 _UNSEEN: Final = frozenset(("script", "style", "noscript", "noframes", "noembed", "iframe"))
 """Their text is not the reader's to see."""
+_ANCHORS_KEPT: Final = 10_000
+_ANCHOR_KEPT_CHARS: Final = 64
 # Copying the selected option about is the one use of events in a parser; a hostile page can make it expensive.
 _OPTIONS: Final = LexborDocumentOptions.WO_EVENTS.value
 
@@ -40,6 +42,7 @@ class Html:
         self._tags = {_tag_id(name): name for name in names}
         self._a = _tag_id("a")
         self._joined = Joined()
+        self._anchors = _Anchors(self._a)
 
     def read(self, body: bytes, url: Url, mime: str, charset: str) -> Page:
         body, charset = to_utf8(body, charset)
@@ -54,14 +57,7 @@ class Html:
             return Page(mime, charset)
         harvest, nodes, unseen = self._harvest(root)
         found = resolved(harvest, url, self._reading.max_links, self._joined)
-        links = Links(found.targets, [], [], [])
-        anchors, rels, kinds = links.anchors, links.rels, links.kinds
-        for place in found.places:
-            kind, _, rel = harvest.links[place]
-            # Written out, not called: there are dozens of these on every page.
-            anchors.append(" ".join(nodes[place].text(separator=" ").split())[:MAX_ANCHOR] if kind == "a" else "")
-            rels.append(fold(rel).lower() if rel else "")
-            kinds.append(kind)
+        anchors = self._anchors.of([nodes[place] for place in found.places])
         # Removed last: anchors stand in some of them.
         for node in unseen:
             node.decompose(recursive=False)
@@ -74,7 +70,7 @@ class Html:
             found.canonical,
             directives(harvest.robots, self._reading.agent) if harvest.robots else (),
             self._text(tree.body or root) if self._reading.text else "",
-            links,
+            Links(found.targets, anchors, found.rels, found.kinds),
             found.trouble,
         )
 
@@ -105,6 +101,37 @@ class Html:
 
     def _text(self, node: LexborNode) -> str:
         return fold_lines(node.text(separator=" ", strip=True, skip_empty=True))[: self._reading.max_text_chars]
+
+
+class _Anchors:
+    """The words of links. Most are one text, and pages of a site repeat each other's: these are remembered, which is
+    cheaper than to fold them again, and makes them one object."""
+
+    def __init__(self, a: int) -> None:
+        self._a = a
+        self._folded: dict[str, str] = {}
+
+    def of(self, nodes: list[LexborNode]) -> list[str]:
+        """One for each node; empty for all but `a`."""
+        if len(self._folded) > _ANCHORS_KEPT:
+            self._folded.clear()
+        known, found = self._folded.get, []
+        for node in nodes:
+            first = node.first_child
+            if first is None or node.tag_id != self._a:
+                found.append("")
+                continue
+            text = first.text_content if first.next is None else None
+            if text is None:
+                text = node.text(separator=" ")
+            found.append(known(text) or self._fold(text))
+        return found
+
+    def _fold(self, text: str) -> str:
+        folded = fold(text)[:MAX_ANCHOR]
+        if len(text) <= _ANCHOR_KEPT_CHARS:
+            self._folded[text] = folded
+        return folded
 
 
 def _tag_id(name: str) -> int:

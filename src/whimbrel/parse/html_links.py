@@ -156,10 +156,13 @@ class Harvest:
 
 
 class Resolved(msgspec.Struct, frozen=True, gc=False):
+    """Columns of one length: each pair of target and kind once."""
+
     targets: list[str]
-    """Each pair of target and kind once."""
+    rels: list[str]
+    kinds: list[str]
     places: list[int]
-    """For each target the place of its raw link."""
+    """Of the raw links."""
     canonical: str
     trouble: str
 
@@ -168,23 +171,23 @@ def resolved(harvest: Harvest, url: Url, max_links: int, joined: Joined | None =
     """Make links absolute. A base that is no http or https URL is as good as none. `joined` remembers links from one
     page to the next."""
     base = (resolve(url, harvest.base) if harvest.base else None) or url
-    join = Joiner(base, joined).join
+    joiner = Joiner(base, joined)
+    known, join = joiner.known.get, joiner.join
     seen: set[str | tuple[str, str]] = set()
-    targets: list[str] = []
-    places: list[int] = []
-    trouble = ""
-    for place, (kind, href, _) in enumerate(harvest.links):
-        target = join(href)
+    found = Resolved([], [], [], [], (join(harvest.canonical) if harvest.canonical else None) or "", "")
+    targets, rels, kinds, places = found.targets, found.rels, found.kinds, found.places
+    for place, (kind, href, rel) in enumerate(harvest.links):
+        target = known(href) or join(href)
         if target is None:
             continue
         key = target if kind == "a" else (target, kind)
         if key in seen:
             continue
         if len(targets) >= max_links:
-            trouble = "too-many-links"
-            break
+            return msgspec.structs.replace(found, trouble="too-many-links")
         seen.add(key)
         targets.append(target)
+        rels.append(fold(rel).lower() if rel else "")
+        kinds.append(kind)
         places.append(place)
-    canonical = (join(harvest.canonical) if harvest.canonical else None) or ""
-    return Resolved(targets, places, canonical, trouble)
+    return found

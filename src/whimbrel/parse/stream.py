@@ -11,7 +11,7 @@ from html.entities import html5
 from itertools import islice
 from typing import Final
 
-from whimbrel.parse.api import Link, Links, Page
+from whimbrel.parse.api import Links, Page
 from whimbrel.parse.html_links import MAX_ANCHOR, Harvest, Reading, fold, fold_lines, resolved
 from whimbrel.qualify.directive import directives
 from whimbrel.url import Url
@@ -61,10 +61,7 @@ def read_stream(body: bytes, url: Url, mime: str, charset: str, reading: Reading
     reader.run(now_s)
     harvest = reader.harvest
     found = resolved(harvest, url, reading.max_links)
-    links = []
-    for target, place in zip(found.targets, found.places, strict=True):
-        kind, _, rel = harvest.links[place]
-        links.append(Link(target, reader.anchors.get(place, ""), fold(rel).lower(), kind))
+    anchors = [reader.anchors.get(place, "") for place in found.places]
     return Page(
         mime,
         charset,
@@ -74,7 +71,7 @@ def read_stream(body: bytes, url: Url, mime: str, charset: str, reading: Reading
         found.canonical,
         directives(harvest.robots, reading.agent) if harvest.robots else (),
         fold_lines(" ".join(reader.words))[: reading.max_text_chars] if reading.text else "",
-        Links.of(links),
+        Links(found.targets, anchors, found.rels, found.kinds),
         reader.trouble or found.trouble,
     )
 

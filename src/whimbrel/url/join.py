@@ -47,7 +47,7 @@ class Joined:
 class Joiner:
     """`join(href)` equals `resolve(base, href).text` for every text."""
 
-    __slots__ = ("_base", "_directory", "_joined", "_known", "_odd", "_origin", "_path", "_root", "_scheme")
+    __slots__ = ("_base", "_directory", "_joined", "_odd", "_origin", "_path", "_root", "_scheme", "known")
 
     def __init__(self, base: Url, joined: Joined | None = None) -> None:
         self._base = base.text
@@ -58,11 +58,12 @@ class Joiner:
         self._directory = self._path[: self._path.rindex("/") + 1]
         self._odd = _ODD.search
         self._joined = Joined() if joined is None else joined
-        self._known = self._joined.of(self._origin)
+        self.known = self._joined.of(self._origin)
+        """Links that were joined before; who has dozens of them looks here first."""
 
     def join(self, href: str) -> str | None:
         """The canonical text of a link as written in a document; None when it leads nowhere a crawler goes."""
-        known = self._known.get(href)
+        known = self.known.get(href)
         return self._find(href) if known is None else known
 
     def _find(self, href: str) -> str | None:
@@ -76,7 +77,7 @@ class Joiner:
             if joined is not None:
                 # All others depend on the page, or on its folder.
                 if plain[:1] == "/" or (":" in plain and plain[0] != "?"):
-                    self._known[href] = joined
+                    self.known[href] = joined
                     self._joined.count += 1
                 return joined
         # The link itself, not what stands before its fragment: a blank before the # is a part of the path.
