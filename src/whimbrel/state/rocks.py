@@ -16,6 +16,8 @@ FORMAT: Final = b"1"
 """Version of the keys and values; an upgrade rewrites what differs and then this."""
 _FORMAT_KEY: Final = b"format"
 _METADATA_BLOCK_BYTES: Final = 16_384
+_FILTER_SHARE: Final = 0.02
+"""Of a write buffer."""
 _REOPEN_BYTES: Final = 1_000_000
 """Besides its logs, which it writes out as files when it is opened: a manifest, options and the like."""
 
@@ -103,6 +105,10 @@ class RocksState(Provider):
             table.set_bloom_filter(10, False)  # noqa: FBT003
             table.set_partition_filters(True)
         options = Options(raw_mode=True)
+        if point:
+            # Most keys that are asked for are not there: a filter saves the walk through what is not written out yet.
+            options.set_memtable_prefix_bloom_ratio(_FILTER_SHARE)
+            options.set_memtable_whole_key_filtering(True)
         options.create_if_missing(True)  # noqa: FBT003
         options.create_missing_column_families(True)  # noqa: FBT003
         options.set_block_based_table_factory(table)
