@@ -24,7 +24,7 @@ OWN = ("--delay", "0s", "--allow-network", "127.0.0.0/8")
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     status, headers, body = PAGES["/"]
-    pages = {**PAGES, "/": (status, {**headers, "X-Evil": "\x1b[2J\x9b31m"}, body.replace("to /x", HOSTILE))}
+    pages = {**PAGES, "/": (status, {**headers, "X-Evil": "\x1b[2J\x9b31m"}, str(body).replace("to /x", HOSTILE))}
     with served(pages) as port:
         yield f"http://127.0.0.1:{port}"
 

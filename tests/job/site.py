@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-Answer = tuple[int, Mapping[str, str], str]
+Answer = tuple[int, Mapping[str, str], str | bytes]
 """Status, headers and body."""
 
 
@@ -29,7 +29,7 @@ def served(pages: Mapping[str, Answer], *more: str, port: int = 0) -> Iterator[i
             where = str(self.request.getsockname()[0])
             status, headers, body = pages.get(where + self.path) or pages.get(self.path) or (404, {}, "nothing here")
             self.send_response(status)
-            sent = body.encode()
+            sent = body if isinstance(body, bytes) else body.encode()
             for name, value in {**headers, "Content-Length": str(len(sent))}.items():
                 self.send_header(name, value)
             self.end_headers()

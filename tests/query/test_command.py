@@ -52,14 +52,24 @@ def test_the_command_says_why_there_is_no_answer(crawl: Path, sql: str, code: in
     assert said in errors
 
 
-def test_the_command_wants_one_crawl(crawl: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    empty = tmp_path_factory.mktemp("empty")
-    code, _, errors = run(str(empty), "SELECT 1")
+def test_the_command_wants_crawls(tmp_path: Path) -> None:
+    code, _, errors = run(str(tmp_path), "SELECT 1")
     assert code == 2
     assert "holds no crawl" in errors
-    code, _, errors = run(str(crawl), str(crawl), "SELECT 1")
-    assert code == 2
-    assert "one crawl at a time" in errors
+
+
+def test_several_crawls_are_told_apart(crawl: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = tmp_path_factory.mktemp("another")
+    facts = open_facts(other)
+    facts.append(1, {"pages": [sample.page(2), sample.page(3)]})
+    publish_in(other, commit_nothing(facts, 1))
+    facts.close()
+    sql = "SELECT id, string_agg(crawl, ' ' ORDER BY crawl) AS crawls FROM pages GROUP BY id ORDER BY id"
+    code, out, _ = run(str(crawl), str(other), sql, "--format", "csv")
+    names = sorted((crawl.name, other.name))
+    assert (code, out.splitlines()) == (0, ["id,crawls", f"1,{crawl.name}", f"2,{' '.join(names)}", f"3,{other.name}"])
+    code, out, _ = run(str(crawl), str(crawl), "SELECT count(DISTINCT crawl) AS n, count(*) AS rows FROM pages")
+    assert code == 0
 
 
 def test_the_facts_are_opened_without_loading_pyarrow() -> None:

@@ -20,7 +20,7 @@ ODD = """SELECT 18446744073709551615::UBIGINT AS id, NULL AS none, 'a,"b"' || ch
 
 def rendered(form: Format, sql: str, directory: Path) -> bytes:
     out = io.BytesIO()
-    with Query(Snapshot(directory, {}, []), QueryConfig()) as query, query.run(sql) as answer:
+    with Query([Snapshot(directory, {}, [])], QueryConfig()) as query, query.run(sql) as answer:
         RENDERERS[form](answer, out)
     return out.getvalue()
 
@@ -28,7 +28,7 @@ def rendered(form: Format, sql: str, directory: Path) -> bytes:
 def table(sql: str, directory: Path, max_rows: int = 10) -> tuple[str, bool]:
     console = Console(file=io.StringIO(), width=200, force_terminal=True)
     with (
-        Query(Snapshot(directory, {}, []), QueryConfig()) as query,
+        Query([Snapshot(directory, {}, [])], QueryConfig()) as query,
         query.run(sql) as answer,
         console.capture() as shown,
     ):

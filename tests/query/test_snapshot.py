@@ -40,7 +40,7 @@ def test_queries_while_a_crawl_writes_see_whole_commits(tmp_path: Path) -> None:
     seen = []
     try:
         for _ in range(15):
-            with Query(latest_snapshot(tmp_path), QueryConfig()) as query:
+            with Query([latest_snapshot(tmp_path)], QueryConfig()) as query:
                 sql = "SELECT count(*), count(DISTINCT id), max(id), (SELECT max(fetched) FROM hosts) FROM pages"
                 with query.run(sql) as answer:
                     seen += [tuple(row.values()) for batch in answer for row in batch.to_pylist()]

@@ -38,7 +38,7 @@ def ask(query: Query, sql: str) -> list[tuple[object, ...]]:
 
 @pytest.fixture(scope="module")
 def query(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Query]:
-    with Query(snapshot_in(tmp_path_factory.mktemp("crawl")), QueryConfig(time_limit_s=20)) as opened:
+    with Query([snapshot_in(tmp_path_factory.mktemp("crawl"))], QueryConfig(time_limit_s=20)) as opened:
         yield opened
 
 
@@ -60,14 +60,14 @@ def test_hosts_shows_the_latest_row_of_each(query: Query) -> None:
 def test_a_crawl_may_be_in_a_directory_of_any_name(tmp_path: Path, name: str) -> None:
     directory = tmp_path / name
     directory.mkdir()
-    with Query(snapshot_in(directory), QueryConfig()) as query:
+    with Query([snapshot_in(directory)], QueryConfig()) as query:
         assert ask(query, "SELECT id FROM pages ORDER BY id") == [(1,), (2,), (3,)]
         assert ask(query, "SELECT count(*), max(fetched) FROM hosts") == [(4, 3)]
         assert "a" not in [row[0] for row in ask(query, "SELECT column_name FROM (DESCRIBE pages)")]
 
 
 def test_an_empty_crawl_has_empty_tables(tmp_path: Path) -> None:
-    with Query(Snapshot(tmp_path, {}, []), QueryConfig()) as query:
+    with Query([Snapshot(tmp_path, {}, [])], QueryConfig()) as query:
         assert ask(query, "SELECT (SELECT count(*) FROM pages), (SELECT count(*) FROM hosts)") == [(0, 0)]
 
 
@@ -106,7 +106,7 @@ def test_no_other_file_can_be_read(tmp_path: Path, call: str) -> None:
     other.write_text("a\n1\n")
     crawl = tmp_path / "crawl"
     crawl.mkdir()
-    with Query(snapshot_in(crawl), QueryConfig()) as query, pytest.raises(QueryFailed, match=NO_ACCESS):
+    with Query([snapshot_in(crawl)], QueryConfig()) as query, pytest.raises(QueryFailed, match=NO_ACCESS):
         ask(query, "FROM " + call.format(other=other, folder=crawl / "facts"))
 
 
@@ -147,7 +147,7 @@ ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELEC
 @pytest.mark.parametrize("sql", [ENDLESS, "SELECT i FROM range(1_000_000_000_000) t(i)"])
 def test_endless_questions_hit_the_time_limit(tmp_path: Path, sql: str) -> None:
     begun = time.monotonic()
-    with Query(Snapshot(tmp_path, {}, []), QueryConfig(time_limit_s=0.3)) as query:
+    with Query([Snapshot(tmp_path, {}, [])], QueryConfig(time_limit_s=0.3)) as query:
         with pytest.raises(QueryFailed, match=r"not answered within 0\.3 s"):
             ask_and_drop(query, sql)
         assert ask(query, "SELECT 1") == [(1,)]
@@ -162,7 +162,7 @@ def ask_and_drop(query: Query, sql: str) -> None:
 
 def test_a_question_that_needs_too_much_memory_fails(tmp_path: Path) -> None:
     config = QueryConfig(memory_bytes=30_000_000, spill_bytes=1_000_000)
-    with Query(Snapshot(tmp_path, {}, []), config) as query, pytest.raises(QueryFailed, match="Out of Memory"):
+    with Query([Snapshot(tmp_path, {}, [])], config) as query, pytest.raises(QueryFailed, match="Out of Memory"):
         ask_and_drop(query, "SELECT list(repeat('x', 100) || i) FROM range(10_000_000) t(i)")
 
 

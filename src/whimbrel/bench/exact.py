@@ -46,7 +46,7 @@ def final_outcomes(directory: Path) -> Found:
     """Outcome and reason of each URL of a crawl, and how often it has a final one."""
     found = Found()
     sql = "select url, outcome, reason from fetches where outcome <> 'retry'"
-    with Query(latest_snapshot(directory), QueryConfig()) as asked, asked.run(sql) as answer:
+    with Query([latest_snapshot(directory)], QueryConfig()) as asked, asked.run(sql) as answer:
         for batch in answer:
             for row in batch.to_pylist():
                 found.outcomes[row["url"]] = (row["outcome"], row["reason"])

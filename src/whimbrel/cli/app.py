@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 import typer
 
-from whimbrel import __version__
 from whimbrel.cli.process import tune_memory
+from whimbrel.version import __version__
 
 _COMMANDS: Final = {
     "crawl": "crawl.crawl",
@@ -16,6 +16,7 @@ _COMMANDS: Final = {
     "why": "why.why",
     "verify": "verify.verify",
     "query": "query.query",
+    "get": "get.get",
     "fetch": "fetch.fetch",
     "config": "config.app",
     "demo": "demo.demo",

@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 
 def query(
-    directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="A crawl, running or not.")],
+    directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Crawls, running or not.")],
     sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT over pages, links, fetches, hosts, events.")],
     form: Annotated[Format, typer.Option("--format", help="How to write the answer.")] = Format.TABLE,
     max_time: Annotated[str, typer.Option("--max-time", help="Give up after this long.")] = "5m",
 ) -> None:
     """Ask a crawl in SQL. It answers from what is committed, also while it runs.
+
+    With several crawls every table has one more column, `crawl`: the name of the directory. Beside DuckDB's own
+    functions there are host, path_depth, registered_domain, surt, body and headers, each of a URL.
 
     Exit codes: 0 answered, 1 the question failed or took too long, 2 usage: no crawl there, or not a single SELECT.
     """
@@ -29,13 +32,12 @@ def query(
     from whimbrel.query.latest import latest_snapshot
     from whimbrel.query.sql import Query, QueryConfig, QueryFailed, QueryRefused
 
-    if len(directories) != 1:
-        raise typer.BadParameter(f"one crawl at a time is queried so far; {len(directories)} were given")
     if form is Format.PARQUET and sys.stdout.isatty():
         raise typer.BadParameter("Parquet is not for a terminal; send it to a file: > answer.parquet")
     try:
         config = QueryConfig(time_limit_s=duration_s(max_time))
-        with Query(latest_snapshot(directories[0]), config) as asked, asked.run(sql) as answer:
+        crawls = [latest_snapshot(directory) for directory in directories]
+        with Query(crawls, config) as asked, asked.run(sql) as answer:
             _show(answer, form)
     except (NotACrawl, QueryRefused) as error:
         _end(str(error), 2)

@@ -54,7 +54,7 @@ def _tables(directory: Path, committed: Committed) -> Iterator[Problem]:
         "pages more or less than counted": f"select abs(count(*) - {stored}) from pages",  # noqa: S608
     }
     snapshot = latest_snapshot(directory)
-    with Query(snapshot, QueryConfig()) as asked:
+    with Query([snapshot], QueryConfig()) as asked:
         for what, sql in checks.items():
             with asked.run(sql) as answer:
                 found = next(iter(answer)).column(0)[0].as_py()

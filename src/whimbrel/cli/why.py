@@ -50,7 +50,7 @@ def _story(directory: Path, url: Url) -> dict[str, Any]:
     text = url.text.replace("'", "''")
     site = url.site.replace("'", "''")
     name = f"{url.host}{url.target}".replace("'", "''")
-    with Query(latest_snapshot(directory), QueryConfig()) as asked:
+    with Query([latest_snapshot(directory)], QueryConfig()) as asked:
 
         def rows(sql: str) -> Rows:
             with asked.run(sql) as answer:

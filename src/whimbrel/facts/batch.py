@@ -41,13 +41,14 @@ def payload(rows: FactRows) -> list[bytes | memoryview]:
     return [size.to_bytes(4, "little") + listed.ljust(size), *streams.values()]
 
 
-def read_payload_tables(data: bytes | memoryview) -> dict[str, pa.Table]:
-    """The tables of a payload, without a copy: they keep `data` alive."""
+def read_payload_tables(data: bytes | memoryview, copied_bytes: int = 0) -> dict[str, pa.Table]:
+    """The tables of a payload, without a copy: they keep `data` alive. Tables of up to `copied_bytes` do not."""
     size = int.from_bytes(data[:4], "little")
     listed = msgspec.json.decode(data[4 : 4 + size], type=list[tuple[str, int]])
     whole, offset, tables = pa.py_buffer(data), 4 + size, {}
     for table, length in listed:
-        with pa.ipc.open_stream(whole.slice(offset, length)) as stream:
+        part = whole.slice(offset, length)
+        with pa.ipc.open_stream(pa.py_buffer(part.to_pybytes()) if length <= copied_bytes else part) as stream:
             tables[table] = stream.read_all()
         offset += length
     return tables

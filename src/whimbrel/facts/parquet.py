@@ -23,6 +23,8 @@ GROUP_ROWS: Final = 100_000
 GROUP_BYTES: Final = 8_000_000
 """Pages with their texts reach this long before they reach the number of rows."""
 
+_COPIED_BYTES: Final = 1 << 20
+"""Tables of a frame that are smaller wait for many frames to come, and would keep all of each in memory."""
 _SINK_BYTES: Final = 1 << 20
 _COMMITS: Final = b"whimbrel.commits"
 
@@ -132,7 +134,7 @@ def convert(tail: Path, length: int, number: int, disk: Disk, stop: Event) -> li
     try:
         for head in _heads_until(stop, fd, length):
             commits = (commits[0] if commits else head.number, head.number)
-            for table, rows in read_payload_tables(mapped_payload(fd, head)).items():
+            for table, rows in read_payload_tables(mapped_payload(fd, head), _COPIED_BYTES).items():
                 if table not in files:
                     files[table] = TableFile(table, tail.with_name(f"{table}-{number}.parquet"), disk)
                 files[table].add(rows)

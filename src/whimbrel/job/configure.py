@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from whimbrel import __version__
 from whimbrel.flow import ComponentSpec, ProviderSpec, Registry
 from whimbrel.flow.component import Wired
 from whimbrel.flow.wiring import Wiring
 from whimbrel.job.options import CrawlOptions, OptionError
 from whimbrel.job.parts import wiring
 from whimbrel.url import Url, parse
+from whimbrel.version import __version__
 
 
 def configured(options: CrawlOptions, directory: Path, known: Registry) -> Wiring:

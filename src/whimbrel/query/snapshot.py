@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from whimbrel.archive.read import Stored, read_capture
 from whimbrel.facts.api import TABLES, FactsDamaged
 from whimbrel.facts.batch import read_payload_tables
 from whimbrel.facts.frame import FrameBroken, heads, read_payload
@@ -32,7 +33,8 @@ class Snapshot:
     """Give it what `COMMITTED` lists; files that are not facts are passed over. Reads when first asked."""
 
     def __init__(self, directory: Path, files: dict[str, int], parquet: list[str]) -> None:
-        self._directory = directory
+        self.directory = directory
+        self._segments = {name: length for name, length in files.items() if name.startswith("archive/")}
         tails = [(int(match[1]), name) for name in files if (match := _TAIL.fullmatch(name))]
         self._tails = {name: files[name] for _, name in sorted(tails)}
         self._parquet = parquet
@@ -64,7 +66,7 @@ class Snapshot:
             match = _PARQUET.fullmatch(name)
             if match is None or match[1] not in found:
                 continue
-            path = self._directory / name
+            path = self.directory / name
             if not path.exists():
                 raise SnapshotGone(f"{name} is gone")
             found[match[1]].append((int(match[2]), path.absolute()))
@@ -77,6 +79,13 @@ class Snapshot:
         found["hosts"] = latest_hosts(hosts if isinstance(hosts, pa.Table) else hosts.to_table(use_threads=False))
         return found
 
+    def stored(self, file: str, offset: int, length: int) -> Stored:
+        """The record that `warc_file`, `warc_offset` and `warc_length` of a page name. Only what this commit lists is
+        read, whoever asks: ValueError for any other place. Raises SegmentDamaged, or OSError."""
+        if offset < 0 or length <= 0 or offset + length > self._segments.get(file, 0):
+            raise ValueError(f"{file} has no committed record of {length} bytes at {offset}")
+        return read_capture(self.directory, file, offset, length)
+
     def _whole(self, table: str) -> "pa.Table | ds.Dataset":
         tail, files = self.tails[table], [str(path) for path in self.parquet[table]]
         if not files:
@@ -85,7 +94,7 @@ class Snapshot:
 
     def _open(self, name: str, stack: ExitStack) -> int:
         try:
-            fd = os.open(self._directory / name, os.O_RDONLY | os.O_CLOEXEC)
+            fd = os.open(self.directory / name, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError as error:
             raise SnapshotGone(f"{name} is gone") from error
         stack.callback(os.close, fd)

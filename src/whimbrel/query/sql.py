@@ -5,8 +5,7 @@ be one SELECT. The database has no access to files but the snapshot's Parquet fi
 look for tables among Python's variables. Its settings are locked before the first question.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
@@ -15,14 +14,13 @@ from typing import Final, Self
 import duckdb
 import pyarrow as pa
 
-from whimbrel.facts.api import TABLES
 from whimbrel.flow import Config
-from whimbrel.query.snapshot import Snapshot, latest_hosts
+from whimbrel.query.function import add_functions
+from whimbrel.query.snapshot import Snapshot
+from whimbrel.query.view import literals, make_views
 
 _BATCH_ROWS: Final = 10_000
 _AGAIN_S: Final = 0.05
-_PATTERN: Final = re.compile(r"[*?\[\]{}]")
-"""What DuckDB takes for a pattern in a file's name. It cannot be escaped there."""
 
 
 class QueryConfig(Config, frozen=True):
@@ -45,30 +43,31 @@ class QueryFailed(Exception):
 class Answer:
     """Columns and rows; the rows can be taken once, batch by batch, so that an answer may be larger than memory."""
 
-    def __init__(self, reader: "pa.RecordBatchReader", deadline: "_Deadline") -> None:
-        self.schema: pa.Schema = reader.schema
-        self._reader, self._deadline = reader, deadline
+    def __init__(self, schema: "pa.Schema", batches: "Iterable[pa.RecordBatch]") -> None:
+        self.schema = schema
+        self._batches = batches
+
+    @classmethod
+    def of(cls, table: "pa.Table") -> Self:
+        return cls(table.schema, table.to_batches(max_chunksize=_BATCH_ROWS))
 
     def __iter__(self) -> "Iterator[pa.RecordBatch]":
-        with self._deadline.errors():
-            for batch in self._reader:
-                self._deadline.check()
-                yield batch
+        return iter(self._batches)
 
 
 class Query:
-    """Use as a context. One question at a time."""
+    """Use as a context. One question at a time, to one crawl or to several."""
 
-    def __init__(self, snapshot: Snapshot, config: QueryConfig) -> None:
-        self._snapshot, self._config = snapshot, config
+    def __init__(self, crawls: Sequence[Snapshot], config: QueryConfig) -> None:
+        self._crawls, self._config = crawls, config
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             spill = stack.enter_context(TemporaryDirectory(prefix="whimbrel-query-"))
             self._connection = stack.enter_context(_connect(self._config, spill))
-            for table in TABLES:
-                self._make_view(table)
+            make_views(self._connection, self._crawls)
+            add_functions(self._connection, self._crawls)
             self._lock()
             self._stack = stack.pop_all()
         return self
@@ -90,25 +89,15 @@ class Query:
             with deadline.errors():
                 reader = self._connection.sql(statements[0]).to_arrow_reader(_BATCH_ROWS)
             try:
-                yield Answer(reader, deadline)
+                yield Answer(reader.schema, deadline.watched(reader))
             finally:
                 reader.close()
 
-    def _make_view(self, table: str) -> None:
-        files = [str(path) for path in self._snapshot.parquet[table]]
-        tail = self._snapshot.tails[table]
-        if any(_PATTERN.search(file) for file in files):
-            self._connection.register(table, self._snapshot.tables()[table])
-            return
-        self._connection.register(f"tail_{table}", latest_hosts(tail) if table == "hosts" else tail)
-        view = _latest_view if table == "hosts" else _view
-        self._connection.execute(f"CREATE VIEW {table} AS {view(table, files)}")
-
     def _lock(self) -> None:
         """The order matters: without external access no path can be allowed, and locked is locked."""
-        paths = [str(path) for files in self._snapshot.parquet.values() for path in files]
+        paths = [str(path) for crawl in self._crawls for files in crawl.parquet.values() for path in files]
         self._connection.execute("SET TimeZone = 'UTC'")
-        self._connection.execute(f"SET allowed_paths = {_literals(paths)}")
+        self._connection.execute(f"SET allowed_paths = {literals(paths)}")
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
 
@@ -135,6 +124,12 @@ class _Deadline:
     def check(self) -> None:
         if self._over.is_set():
             raise QueryFailed(f"not answered within {self._limit_s:g} s")
+
+    def watched(self, batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        with self.errors():
+            for batch in batches:
+                self.check()
+                yield batch
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -166,37 +161,3 @@ def _connect(config: QueryConfig, spill: str) -> duckdb.DuckDBPyConnection:
             "python_enable_replacements": False,
         },
     )
-
-
-# S608 below: tables and columns are our own names, and file names are quoted.
-
-
-def _view(table: str, files: list[str]) -> str:
-    columns = _columns(table)
-    tail = f"SELECT {columns} FROM tail_{table}"  # noqa: S608
-    # Without hive_partitioning=false a directory named `a=b` would become a column.
-    parquet = f"SELECT {columns} FROM read_parquet({_literals(files)}, hive_partitioning = false)"  # noqa: S608
-    return f"{parquet} UNION ALL {tail}" if files else tail
-
-
-def _latest_view(table: str, files: list[str]) -> str:
-    """The last row of each host: the tail has one per host, and is later than all Parquet."""
-    if not files:
-        return _view(table, files)
-    columns = _columns(table)
-    options = "hive_partitioning = false, filename = true, file_row_number = true"
-    return f"""
-        SELECT {columns} FROM (
-            SELECT {columns}, file_row_number AS _row,
-                   CAST(regexp_extract(filename, '-(\\d+)\\.parquet$', 1) AS BIGINT) AS _file
-            FROM read_parquet({_literals(files)}, {options})
-            UNION ALL SELECT {columns}, 0, 9223372036854775807 FROM tail_{table}
-        ) QUALIFY row_number() OVER (PARTITION BY host ORDER BY _file DESC, _row DESC) = 1"""  # noqa: S608
-
-
-def _columns(table: str) -> str:
-    return ", ".join(f'"{name}"' for name, _ in TABLES[table])
-
-
-def _literals(values: list[str]) -> str:
-    return "[" + ", ".join("'" + value.replace("'", "''") + "'" for value in values) + "]"

@@ -3,8 +3,8 @@
 import sys
 from typing import Final
 
-import whimbrel
 from whimbrel.bench.peers.api import CorpusName, Visit
+from whimbrel.version import __version__
 
 _MANY_SEEDS: Final = 200
 """More than these go through a file."""
@@ -17,7 +17,7 @@ class Whimbrel:
     settings = "every default but scope, delay and connections; what it kept is listed below"
 
     def version(self) -> str | None:
-        return whimbrel.__version__
+        return __version__
 
     def command(self, visit: Visit) -> list[str]:
         few = len(visit.seeds) <= _MANY_SEEDS

@@ -1,0 +1,111 @@
+"""What SQL can say about URLs and documents, beyond what DuckDB knows.
+
+| function | |
+|---|---|
+| `host(url)` | its host, as the tables write it |
+| `path_depth(url)` | segments of its path that are not empty |
+| `registered_domain(url)` | what somebody registered, by the public suffix list; also of a bare host |
+| `surt(url)` | the sort-friendly form that web archives index by |
+| `body(url)` | the document as BLOB, content codings taken off; of a duplicate, the one it repeats |
+| `headers(url)` | the answer's headers as MAP, names in lower case |
+
+The first two are macros, which DuckDB computes itself. The others are Python's: they are called with a column at a time
+and look at each value once. `body` and `headers` find a page's place in the archive first; when a URL was stored more
+than once they take the last.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+from duckdb.func import PythonUDFType
+
+from whimbrel.archive.read import Stored
+from whimbrel.query.document import decoded_body, head_fields
+from whimbrel.query.snapshot import Snapshot
+from whimbrel.url.domain import Domains
+from whimbrel.url.surt import surt
+
+_MOST_BYTES: Final = 256_000_000
+_MACROS: Final = (
+    r"host(url) AS regexp_extract(url, '^https?://(\[[^\]]*\]|[^/:?#]*)', 1)",
+    r"""path_depth(url) AS len(list_filter(
+        string_split(regexp_extract(url, '^https?://[^/?#]*([^?#]*)', 1), '/'), lambda part: part <> ''))""",
+    "registered_domain(url) AS _domain(CASE WHEN contains(url, '://') THEN host(url) ELSE url END)",
+    # The place is looked for first, and read for the rows of the answer only.
+    "headers(wanted) AS _headers((SELECT max_by(_place, _at) FROM _places WHERE _url = wanted))",
+    """body(wanted) AS _body((
+        SELECT max_by(whole._place, page._at) FROM _places page JOIN _places whole
+        ON whole._crawl = page._crawl AND whole._repeats = ''
+        AND whole._url = CASE page._repeats WHEN '' THEN page._url ELSE page._repeats END
+        WHERE page._url = wanted))""",
+)
+_PLACES: Final = """CREATE VIEW _places AS SELECT
+    url AS _url, fetched_at AS _at, duplicate_of AS _repeats, _crawl,
+    struct_pack(c := _crawl, f := warc_file, o := warc_offset, l := warc_length) AS _place
+    FROM _all_pages"""
+"""With names of their own: an argument of a macro is put into it as it is written, and `url` would mean this one."""
+_PLACE: Final = ["STRUCT(c INTEGER, f VARCHAR, o BIGINT, l BIGINT)"]
+
+
+class TooMuchAtOnce(Exception):
+    """Documents of one step of a query that do not fit into memory together."""
+
+
+def add_functions(connection: duckdb.DuckDBPyConnection, crawls: Sequence[Snapshot]) -> None:
+    """The views must be there already."""
+    archive = _Archive(crawls)
+    python: tuple[tuple[str, Callable[..., Any], list[Any], str], ...] = (
+        ("_domain", _each(Domains().registered), ["VARCHAR"], "VARCHAR"),
+        ("surt", _each(surt), ["VARCHAR"], "VARCHAR"),
+        ("_headers", archive.headers, _PLACE, "MAP(VARCHAR, VARCHAR)"),
+        ("_body", archive.bodies, _PLACE, "BLOB"),
+    )
+    for name, function, parameters, result in python:
+        connection.create_function(name, function, parameters, result, type=PythonUDFType.ARROW)
+    connection.execute(_PLACES)
+    for macro in _MACROS:
+        connection.execute(f"CREATE MACRO {macro}")
+
+
+def _each(function: Callable[[str], str]) -> "Callable[[pa.ChunkedArray], pa.Array]":
+    """For a column: each of its different values once."""
+
+    def map_column(column: pa.ChunkedArray) -> pa.Array:
+        encoded = column.combine_chunks().dictionary_encode()
+        found = [None if value is None else function(value) for value in encoded.dictionary.to_pylist()]
+        return pa.array(found, pa.string()).take(encoded.indices)
+
+    return map_column
+
+
+class _Archive:
+    def __init__(self, crawls: Sequence[Snapshot]) -> None:
+        self._crawls = crawls
+
+    def headers(self, places: "pa.ChunkedArray") -> "pa.Array":
+        found = [
+            None if stored is None else list(head_fields(stored.http_head).items()) for stored in self._read(places)
+        ]
+        return pa.array(found, pa.map_(pa.string(), pa.string()))
+
+    def bodies(self, places: "pa.ChunkedArray") -> "pa.Array":
+        found: list[bytes | None] = []
+        size = 0
+        for stored in self._read(places):
+            body = None if stored is None else decoded_body(stored)
+            size += len(body or b"")
+            if size > _MOST_BYTES:
+                raise TooMuchAtOnce(
+                    f"body() of over {_MOST_BYTES / 1e6:.0f} MB at once; ask for fewer pages, or read them one by one: "
+                    "whimbrel.open(DIR).documents()"
+                )
+            found.append(body)
+        return pa.array(found, pa.binary())
+
+    def _read(self, places: "pa.ChunkedArray") -> Iterator[Stored | None]:
+        """None where nothing was kept."""
+        for place in places.to_pylist():
+            nothing = place is None or not place["f"]
+            yield None if nothing else self._crawls[place["c"]].stored(place["f"], place["o"], place["l"])

@@ -1,0 +1,86 @@
+"""The tables of one crawl or of several as views of a DuckDB.
+
+With several crawls every view has one more column, `crawl`: the name of the directory a row comes from.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import duckdb
+
+from whimbrel.facts.api import TABLES
+from whimbrel.query.snapshot import Snapshot, latest_hosts
+
+_PATTERN: Final = re.compile(r"[*?\[\]{}]")
+"""What DuckDB takes for a pattern in a file's name. It cannot be escaped there."""
+_HIDDEN: Final = "_rows"
+"""Registered rows have names that begin so; the views hide them from who reads the manual."""
+
+# S608 below: tables and columns are our own names, and everything else is quoted.
+
+
+def make_views(connection: duckdb.DuckDBPyConnection, crawls: Sequence[Snapshot]) -> None:
+    """One for each table; and `_all_pages`, where `_crawl` is the number of the crawl."""
+    for table in TABLES:
+        parts = [_part(connection, table, at, crawl) for at, crawl in enumerate(crawls)]
+        if table == "pages":
+            numbered = (f"SELECT *, {at} AS _crawl FROM ({part})" for at, part in enumerate(parts))  # noqa: S608
+            connection.execute(f"CREATE VIEW _all_pages AS {' UNION ALL '.join(numbered)}")
+        if len(crawls) > 1:
+            named = zip(crawl_names(crawls), parts, strict=True)
+            parts = [f"SELECT *, {literal(name)} AS crawl FROM ({part})" for name, part in named]  # noqa: S608
+        connection.execute(f"CREATE VIEW {table} AS {' UNION ALL '.join(parts)}")
+
+
+def crawl_names(crawls: Sequence[Snapshot]) -> list[str]:
+    """The names of the directories; in full where two are the same."""
+    short = [crawl.directory.resolve().name for crawl in crawls]
+    return [name if short.count(name) == 1 else str(crawl.directory) for name, crawl in zip(short, crawls, strict=True)]
+
+
+def _part(connection: duckdb.DuckDBPyConnection, table: str, at: int, crawl: Snapshot) -> str:
+    """One crawl's rows of a table, as a SELECT."""
+    files = [str(path) for path in crawl.parquet[table]]
+    rows = f"{_HIDDEN}_{table}_{at}"
+    if any(_PATTERN.search(file) for file in files):
+        connection.register(rows, crawl.tables()[table])
+        return f"SELECT {_columns(table)} FROM {rows}"  # noqa: S608
+    tail = crawl.tails[table]
+    connection.register(rows, latest_hosts(tail) if table == "hosts" else tail)
+    return (_latest if table == "hosts" else _all)(table, files, rows)
+
+
+def _all(table: str, files: list[str], rows: str) -> str:
+    columns = _columns(table)
+    tail = f"SELECT {columns} FROM {rows}"  # noqa: S608
+    # Without hive_partitioning=false a directory named `a=b` would become a column.
+    parquet = f"SELECT {columns} FROM read_parquet({literals(files)}, hive_partitioning = false)"  # noqa: S608
+    return f"{parquet} UNION ALL {tail}" if files else tail
+
+
+def _latest(table: str, files: list[str], rows: str) -> str:
+    """The last row of each host: the tail has one per host, and is later than all Parquet."""
+    if not files:
+        return _all(table, files, rows)
+    columns = _columns(table)
+    options = "hive_partitioning = false, filename = true, file_row_number = true"
+    return f"""
+        SELECT {columns} FROM (
+            SELECT {columns}, file_row_number AS _row,
+                   CAST(regexp_extract(filename, '-(\\d+)\\.parquet$', 1) AS BIGINT) AS _file
+            FROM read_parquet({literals(files)}, {options})
+            UNION ALL SELECT {columns}, 0, 9223372036854775807 FROM {rows}
+        ) QUALIFY row_number() OVER (PARTITION BY host ORDER BY _file DESC, _row DESC) = 1"""  # noqa: S608
+
+
+def _columns(table: str) -> str:
+    return ", ".join(f'"{name}"' for name, _ in TABLES[table])
+
+
+def literals(values: Sequence[str]) -> str:
+    return "[" + ", ".join(map(literal, values)) + "]"
+
+
+def literal(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
