@@ -1,25 +1,78 @@
-"""Whimbrel: a parallel, distributed, migrating web crawler."""
+"""Whimbrel: a parallel, distributed, migrating web crawler.
+
+    import whimbrel
+
+    result = whimbrel.Crawl("example.org", max_pages=100).run("out")
+    result.sql("select url, title from pages").pl()
+    whimbrel.open("out").get("https://example.org/").body
+
+What is named here is what programs may rely on. It is loaded when it is first used: the package itself imports nothing.
+"""
 
 import os
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.version import __version__
 
 if TYPE_CHECKING:
-    from whimbrel.query.opened import Opened
+    from whimbrel.handle.item import Item as Item
+    from whimbrel.handle.page import Page as Page
+    from whimbrel.handle.rule import Link as Link
+    from whimbrel.handle.rule import filter as filter  # noqa: A004
+    from whimbrel.handle.rule import handler as handler
+    from whimbrel.job.progress import Progress as Progress
+    from whimbrel.program.crawl import Crawl as Crawl
+    from whimbrel.program.crawl import Said as Said
+    from whimbrel.program.finished import Finished as Finished
+    from whimbrel.query.document import Document as Document
+    from whimbrel.query.opened import Opened as Opened
 
-__all__ = ["__version__", "open"]
+_PLACES: Final = {
+    "Item": "whimbrel.handle.item",
+    "Link": "whimbrel.handle.rule",
+    "Page": "whimbrel.handle.page",
+    "filter": "whimbrel.handle.rule",
+    "handler": "whimbrel.handle.rule",
+    "Crawl": "whimbrel.program.crawl",
+    "Document": "whimbrel.query.document",
+    "Finished": "whimbrel.program.finished",
+    "Opened": "whimbrel.query.opened",
+    "Progress": "whimbrel.job.progress",
+    "Said": "whimbrel.program.crawl",
+}
+
+__all__ = [
+    "Crawl",
+    "Document",
+    "Finished",
+    "Item",
+    "Link",
+    "Opened",
+    "Page",
+    "Progress",
+    "Said",
+    "__version__",
+    "filter",
+    "handler",
+    "open",
+]
 
 
 def open(*directories: "str | os.PathLike[str]") -> "Opened":  # noqa: A001 - whimbrel.open, as in gzip.open
-    """Open crawls for questions, running or not: `whimbrel.open("out").sql("select count(*) from pages")`.
-
-    NotACrawl when a directory holds none.
-    """
+    """Open crawls for questions, running or not. NotACrawl when a directory holds none."""
     from pathlib import Path
 
     from whimbrel.query.opened import Opened
 
     if not directories:
         raise TypeError("open() needs at least one directory")
-    return Opened([Path(directory) for directory in directories])
+    opened = Opened([Path(directory) for directory in directories])
+    opened.check()
+    return opened
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'whimbrel' has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)

@@ -14,6 +14,8 @@ class Discovered(msgspec.Struct, frozen=True, gc=False):
     """The URL it was found on; empty for a seed."""
     redirects: int = 0
     """Redirects in a row that led here; 0 for a link in a document."""
+    first: bool = False
+    """It goes before the others of its host."""
 
 
 class Visit(msgspec.Struct, frozen=True, gc=False):

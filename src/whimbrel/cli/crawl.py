@@ -28,7 +28,8 @@ def crawl(
     into: Annotated[Path | None, typer.Option(help="Directory for the crawl.", show_default="HOST-DATE")] = None,
     job: Annotated[Path | None, typer.Option(help="A job file; options given here win over it.")] = None,
     with_: Annotated[
-        list[Path] | None, typer.Option("--with", metavar="FILE.py", help="Components and providers of your own.")
+        list[Path] | None,
+        typer.Option("--with", metavar="FILE.py", help="Handlers, components and providers of your own."),
     ] = None,
     seeds_file: Annotated[
         str | None, typer.Option("--seeds", metavar="FILE", help="More seeds, one per line; - reads standard input.")
@@ -39,6 +40,9 @@ def crawl(
         str | None, typer.Option(help="page, prefix, host, domain or any.", show_default="host; any in broad mode")
     ] = None,
     order: Annotated[str | None, typer.Option(help="breadth, depth or ascend.", show_default="breadth")] = None,
+    follow: Annotated[
+        str | None, typer.Option(help="links, or only those that handlers make.", show_default="links")
+    ] = None,
     requisites: Annotated[
         bool | None, typer.Option("--requisites", help="Also images, styles and scripts, one hop out of scope.")
     ] = None,
@@ -107,6 +111,9 @@ def crawl(
 
 def resume(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The crawl's directory.")],
+    with_: Annotated[
+        list[Path] | None, typer.Option("--with", metavar="FILE.py", help="Other files of handlers than before.")
+    ] = None,
     max_pages: Annotated[int | None, typer.Option(min=1, help="Another limit; earlier requests count.")] = None,
     max_pages_per_host: Annotated[int | None, typer.Option(min=1, help="Another limit; likewise.")] = None,
     max_time: Annotated[str | None, typer.Option(metavar="DURATION", help="Another limit, from now on.")] = None,
@@ -124,6 +131,7 @@ def resume(
     path = directory / JOB_FILE
     layers: list[tuple[str, dict[str, Any]]] = [(JOB_FILE, read_job(path) if path.exists() else {})]
     found = {
+        "with_files": [str(path.resolve()) for path in with_ or ()] or None,
         "max_pages": max_pages,
         "max_pages_per_host": max_pages_per_host,
         "max_time": max_time,

@@ -85,10 +85,13 @@ def _spellings() -> dict[str, str]:
     names = {"with_files": "with_", "set": "set_"}
     spelt = {}
     for field in job.options():
-        parameter = found[names.get(field.name, field.name)]
-        spelt[field.name] = (
-            f"`{parameter.opts[-1]}`" if parameter.param_type_name == "option" else "`SEED...`, `--seeds`"
-        )
+        parameter = found.get(names.get(field.name, field.name))
+        if parameter is None:
+            spelt[field.name] = ""
+        elif parameter.param_type_name == "option":
+            spelt[field.name] = f"`{parameter.opts[-1]}`"
+        else:
+            spelt[field.name] = "`SEED...`, `--seeds`"
     return spelt
 
 

@@ -53,6 +53,8 @@ class JournalConfig(Config, frozen=True):
     """WARC files are named PREFIX-NNNNN.warc.gz."""
     info: tuple[tuple[str, str], ...] = ()
     """Fields of the warcinfo records."""
+    tables: dict[str, tuple[tuple[str, str], ...]] = {}  # noqa: RUF012 - msgspec copies it
+    """Tables of items, with their columns; from the handlers that are given."""
     tail_bytes: int = 64_000_000
     """Rows beyond this are turned into Parquet."""
     crash_at: str = ""
@@ -116,6 +118,7 @@ class Journal(Provider):
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="committer")
         self._number = last.number
         self._work = Work()
+        self._work.tables = dict(config.tables)
         self.counters: Counter[str] = Counter(last.counters)
         self.resumed = last.number > 0
         self.trouble = ""

@@ -7,9 +7,10 @@ import xxhash
 from whimbrel.archive.api import Place
 from whimbrel.archive.record import digest_text
 from whimbrel.commit.work import Kept, Work
+from whimbrel.facts.item import HIDDEN, ItemRows
 from whimbrel.facts.links import PageLinks
 from whimbrel.outcome import Outcome
-from whimbrel.parse.api import NO_LINKS
+from whimbrel.parse.api import NO_LINKS, Handled
 
 _PAGES = (Outcome.STORED, Outcome.DUPLICATE)
 
@@ -43,7 +44,38 @@ def rows(work: Work, places: list[Place | None], *, text: bool) -> dict[str, lis
     fetches = [fetch_row(kept) for kept in work.kept]
     fetches += [dropped_row(*dropped) for dropped in work.dropped]
     found = {"pages": pages, "links": links, "fetches": fetches, "hosts": work.hosts, "events": work.events}
-    return {table: new for table, new in found.items() if new}
+    return {table: new for table, new in found.items() if new} | _items(work)
+
+
+def _items(work: Work) -> dict[str, Any]:
+    """What handlers made: a row of `handled` for each page they looked at, and their items, table by table."""
+    found: dict[str, Any] = {table: ItemRows((*columns, *HIDDEN), []) for table, columns in work.tables.items()}
+    runs: list[Any] = []
+    for kept in work.kept:
+        handled = kept.parsed.handled
+        if handled is None or kept.parsed.outcome not in _PAGES:
+            continue
+        url, at_s = kept.parsed.fetched.visit.url.text, kept.parsed.fetched.exchange.started_s
+        run, rows = handled_rows(url, at_s, handled)
+        runs.append(run)
+        for table, columns, row in rows:
+            if table not in found:
+                found[table] = ItemRows((*columns, *HIDDEN), [])
+            found[table].rows.append(row)
+    return found | ({"handled": runs} if runs else {})
+
+
+def handled_rows(
+    url: str, at_s: float, handled: Handled
+) -> tuple[tuple[Any, ...], list[tuple[str, tuple[tuple[str, str], ...], tuple[Any, ...]]]]:
+    """The row of `handled`, and for each item its table, columns and row."""
+    run = xxhash.xxh3_64_intdigest(f"{url}\n{handled.version}\n{at_s!r}".encode())
+    items = [
+        (table, columns, (*values, run, url, at_s, key or b"%d %d" % (run, number)))
+        for number, (table, columns, values, key) in enumerate(handled.items)
+    ]
+    row = (run, url, handled.handlers, handled.version, at_s, handled.outcome, len(items), handled.elapsed_ms)
+    return (*row, handled.error, handled.printed), items
 
 
 def page_row(kept: Kept, place: Place | None, *, text: bool) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ class Kept(msgspec.Struct, gc=False):
 class Work:
     """Filled on the event loop's thread, then sealed and handed to the committer; never changed after that."""
 
-    __slots__ = ("bytes", "dropped", "events", "hosts", "kept")
+    __slots__ = ("bytes", "dropped", "events", "hosts", "kept", "tables")
 
     def __init__(self) -> None:
         self.kept: list[Kept] = []
@@ -28,6 +28,8 @@ class Work:
         """URL, reason, the URL it was found on, and when."""
         self.hosts: list[tuple[Any, ...]] = []
         self.events: list[tuple[Any, ...]] = []
+        self.tables: dict[str, tuple[tuple[str, str], ...]] = {}
+        """Tables of the user's that there are from now on, rows or not."""
         self.bytes = 0
 
     def __bool__(self) -> bool:

@@ -6,10 +6,12 @@ Rows come in as tuples in the order of a table's columns. As with the archive, t
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
+from whimbrel.facts.item import ItemRows
 from whimbrel.facts.links import PageLinks
 
-Rows = Mapping[str, Sequence[tuple[Any, ...] | PageLinks]]
-"""For each table its new rows, in the order of its columns; the links of a page may come together."""
+Rows = Mapping[str, Sequence[tuple[Any, ...] | PageLinks] | ItemRows]
+"""For each table its new rows, in the order of its columns; the links of a page may come together. A table that is not
+one of `TABLES` brings its columns along."""
 
 TABLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "pages": (
@@ -39,10 +41,15 @@ TABLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "events": (
         ("at", "time"), ("actor", "string"), ("action", "string"), ("subject", "string"), ("detail", "string"),
     ),
+    "handled": (
+        ("run", "key"), ("url", "string"), ("handlers", "string"), ("version", "string"), ("at", "time"),
+        ("outcome", "string"), ("items", "int32"), ("elapsed_ms", "float"), ("error", "string"), ("printed", "string"),
+    ),
 }  # fmt: skip
 """Columns and their kinds: `key` is an unsigned integer of 64 bits, `time` is seconds since 1970 as a float (None: not
-set), kept as a timestamp in UTC with microseconds. `warc_file`, `warc_offset` and `warc_length` of `pages` are filled
-in by the committer, who learns them from the archive."""
+set), kept as a timestamp in UTC with microseconds. Items of the user's have kinds of their own beside: `bool`, `bytes`,
+`date` (days since 1970), `strings` (a list of them) and `json`. `warc_file`, `warc_offset` and `warc_length` of `pages`
+are filled in by the committer, who learns them from the archive."""
 
 
 class Facts(Protocol):

@@ -19,11 +19,12 @@ import msgspec
 import pyarrow as pa
 
 from whimbrel.facts.api import TABLES
+from whimbrel.facts.item import ItemRows
 from whimbrel.facts.links import PageLinks
-from whimbrel.facts.schema import TIME, schema, tail_schema
+from whimbrel.facts.schema import TIME, schema_of, tail_schema
 
-FactRows = Mapping[str, Sequence[tuple[Any, ...] | PageLinks]]
-"""As `Rows`, and `links` may hold whole pages of links."""
+FactRows = Mapping[str, Sequence[tuple[Any, ...] | PageLinks] | ItemRows]
+"""As `Rows`."""
 
 _ALIGN: Final = 8
 _EARLIEST_S: Final = -62_135_596_800.0
@@ -54,17 +55,25 @@ def read_payload_tables(data: bytes | memoryview, copied_bytes: int = 0) -> dict
     return tables
 
 
-def arrow_table(table: str, rows: Sequence[tuple[Any, ...] | PageLinks]) -> pa.Table:
+def arrow_table(table: str, rows: Sequence[tuple[Any, ...] | PageLinks] | ItemRows) -> pa.Table:
     """The rows of one table as the tail keeps them."""
+    if isinstance(rows, ItemRows):
+        return _table(table, rows.columns, rows.rows)
     if table == "links":
         return pa.Table.from_arrays(_link_columns(list(_by_page(rows))), schema=tail_schema(table))
-    wanted = schema(table)
-    columns = list(zip(*rows, strict=True))
-    if len(columns) != len(wanted):
-        raise ValueError(f"a row of {table} has {len(wanted)} columns, not {len(columns)}")
+    return _table(table, TABLES[table], rows)
+
+
+def _table(table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Any]) -> pa.Table:
+    wanted = schema_of(columns)
+    if not rows:
+        return wanted.empty_table()
+    found = list(zip(*rows, strict=True))
+    if len(found) != len(wanted):
+        raise ValueError(f"a row of {table} has {len(wanted)} columns, not {len(found)}")
     arrays = [
-        _array(_times(column) if kind == TIME else column, wanted.field(name).type)
-        for (name, kind), column in zip(TABLES[table], columns, strict=True)
+        _array(_times(column) if kind == TIME else column, field.type)
+        for (_, kind), field, column in zip(columns, wanted, found, strict=True)
     ]
     return pa.Table.from_arrays(arrays, schema=wanted)
 
@@ -125,8 +134,10 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         return pa.array([_encodable(value) for value in values], kind)
 
 
-def _encodable(text: str | None) -> str | None:
-    return None if text is None else text.encode("utf-8", "replace").decode()
+def _encodable(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_encodable(one) for one in value]
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _times(values: Iterable[float | None]) -> list[int | None]:

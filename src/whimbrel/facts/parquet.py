@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from whimbrel.disk import Disk, DiskFile
+from whimbrel.facts.api import TABLES
 from whimbrel.facts.batch import read_payload_tables
 from whimbrel.facts.frame import Head, heads, mapped_payload
 from whimbrel.facts.schema import dictionary_columns, tail_schema
@@ -74,7 +75,7 @@ class _Sink:
 class TableFile:
     """One Parquet file under way."""
 
-    def __init__(self, table: str, path: Path, disk: Disk) -> None:
+    def __init__(self, table: str, schema: pa.Schema, path: Path, disk: Disk) -> None:
         self.path = path
         self.temporary = path.with_name(path.name + ".tmp")
         self._table, self._disk = table, disk
@@ -86,7 +87,7 @@ class TableFile:
         self._sink = _Sink(self._file)
         self._writer = pq.ParquetWriter(
             pa.PythonFile(self._sink, mode="w"),
-            tail_schema(table),
+            schema,
             compression="zstd",
             compression_level=1,
             use_dictionary=dictionary_columns(table),
@@ -128,16 +129,20 @@ def convert(tail: Path, length: int, number: int, disk: Disk, stop: Event) -> li
 
     Raises OSError, FrameBroken, or Stopped when `stop` is set; temporary files may be left, and are replaced next time.
     """
-    files: dict[str, TableFile] = {}
+    files: dict[tuple[str, pa.Schema], TableFile] = {}
     commits: tuple[int, int] | None = None
     fd = os.open(tail, os.O_RDONLY | os.O_CLOEXEC)
     try:
         for head in _heads_until(stop, fd, length):
             commits = (commits[0] if commits else head.number, head.number)
             for table, rows in read_payload_tables(mapped_payload(fd, head), _COPIED_BYTES).items():
-                if table not in files:
-                    files[table] = TableFile(table, tail.with_name(f"{table}-{number}.parquet"), disk)
-                files[table].add(rows)
+                wanted = tail_schema(table) if table in TABLES else rows.schema
+                if (table, wanted) not in files:
+                    # A user's table may have got other columns meanwhile.
+                    more = sum(name == table for name, _ in files)
+                    path = tail.with_name(f"{table}-{number}{f'.{more}' if more else ''}.parquet")
+                    files[table, wanted] = TableFile(table, wanted, path, disk)
+                files[table, wanted].add(rows)
         for file in files.values():
             file.complete(commits or (0, 0))
     except BaseException:

@@ -3,6 +3,7 @@
 Importing this module imports pyarrow, which takes a fifth of a second: import it inside functions.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -18,6 +19,11 @@ _TYPES: Final = {
     "int32": pa.int32(),
     "int64": pa.int64(),
     "float": pa.float64(),
+    "bool": pa.bool_(),
+    "bytes": pa.binary(),
+    "date": pa.date32(),
+    "strings": pa.list_(pa.string()),
+    "json": pa.string(),
     TIME: pa.timestamp("us", tz="UTC"),
 }
 
@@ -27,13 +33,18 @@ _PLAIN: Final = {
     "fetches": ("url", "redirect_to", "discovered_from"),
     "hosts": ("host",),
     "events": ("detail",),
+    "handled": ("url", "error", "printed"),
 }
 """Columns whose values hardly repeat: a dictionary for them costs time and saves nothing."""
 
 
 def schema(table: str) -> pa.Schema:
     """As readers see the table, and as Parquet keeps it."""
-    return pa.schema([(name, _TYPES[kind]) for name, kind in TABLES[table]])
+    return schema_of(TABLES[table])
+
+
+def schema_of(columns: Sequence[tuple[str, str]]) -> pa.Schema:
+    return pa.schema([(name, _TYPES[kind]) for name, kind in columns])
 
 
 def tail_schema(table: str) -> pa.Schema:
@@ -45,6 +56,8 @@ def tail_schema(table: str) -> pa.Schema:
     return wanted.set(at, pa.field("source", pa.dictionary(pa.int32(), pa.string())))
 
 
-def dictionary_columns(table: str) -> list[str]:
-    """The columns that Parquet should keep with a dictionary."""
+def dictionary_columns(table: str) -> list[str] | bool:
+    """The columns that Parquet should keep with a dictionary; all of a user's table."""
+    if table not in TABLES:
+        return True
     return [name for name, kind in TABLES[table] if kind == "string" and name not in _PLAIN[table]]

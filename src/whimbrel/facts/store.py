@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from whimbrel.facts.batch import FactRows
 
 _TAIL: Final = re.compile(r"facts/tail-(\d+)")
-_PARQUET: Final = re.compile(r"facts/[a-z_]+-(\d+)\.parquet")
-_TEMPORARY: Final = re.compile(r"facts/[a-z_]+-\d+\.parquet\.tmp")
+_PARQUET: Final = re.compile(r"facts/[a-z][a-z0-9_]*-(\d+)(?:\.\d+)?\.parquet")
+_TEMPORARY: Final = re.compile(r"facts/[a-z][a-z0-9_]*-\d+(?:\.\d+)?\.parquet\.tmp")
 
 
 class FactsConfig(Config, frozen=True):

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from importlib.metadata import entry_points
 from inspect import isabstract
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from whimbrel.flow.component import Async, Component, Provider, Sync
@@ -32,6 +33,8 @@ class Registry:
     def __init__(self) -> None:
         self._components: dict[str, type[Component] | str] = {}
         self._providers: dict[str, type[Provider] | str] = {}
+        self.modules: list[ModuleType] = []
+        """Of the files, in their order."""
 
     def components(self, found: Mapping[str, type[Component] | str]) -> "Registry":
         self._components.update(found)
@@ -60,6 +63,7 @@ class Registry:
         except Exception as error:
             del sys.modules[name]
             raise RegistryError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
+        self.modules.append(module)
         for name, value in vars(module).items():
             if not isinstance(value, type) or value.__module__ != module.__name__ or isabstract(value):
                 continue

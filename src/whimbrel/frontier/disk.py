@@ -151,7 +151,7 @@ class DiskFrontier(Provider):
         if not host.record.queued and not host.record.taken and host.record.qualification is None:
             self._meta.hosts += 1
         entry = Entry(url.text, found.depth, found.redirects, 1, found.source)
-        self._queues.push(host, url, entry, first=found.redirects > 0)
+        self._queues.push(host, url, entry, first=found.first or found.redirects > 0)
         self._meta.queued += 1
         if not host.busy and (not host.record.due or host.out):
             self._turns.wait(host)

@@ -27,5 +27,7 @@ class Distributor(Sync):
         if parsed.redirect_to and parsed.outcome is Outcome.REDIRECTED:
             route = self.router.redirect(visit, parsed.redirect_to)
         elif parsed.page is not None and parsed.page.links:
-            route = self.router.route(visit, parsed.page)
+            route = self.router.route(visit, parsed.page, parsed.unwanted)
+            if parsed.handled is not None and parsed.handled.first:
+                route.hasten(parsed.handled.first)
         return [Routed(parsed, route)]

@@ -13,7 +13,9 @@ from whimbrel.url.limit import Limits
 from whimbrel.url.scope import Scope
 from whimbrel.visit import Discovered, HostName, Visit
 
-FOLLOWED: Final = frozenset({"a", "area", "iframe", "frame", "refresh", "canonical", "sitemap", "feed", "text"})
+FOLLOWED: Final = frozenset(
+    {"a", "area", "iframe", "frame", "refresh", "canonical", "sitemap", "feed", "text", "handler"}
+)
 REQUISITES: Final = frozenset({"img", "script", "style", "media"})
 
 
@@ -34,6 +36,8 @@ class RouterConfig(Config, frozen=True):
     """Hosts and domains that are never visited."""
     requisites: bool = False
     """Also what pages need to be shown: images, styles, scripts, one hop out of scope."""
+    follow: Literal["links", "handlers"] = "links"
+    """What is followed: the links of pages and those that handlers make, or the latter alone."""
     nofollow_links: bool = True
     """Follow links marked rel=nofollow; pages that say nofollow as a whole are always obeyed."""
     sitemaps: bool = False
@@ -62,6 +66,10 @@ class Route(msgspec.Struct, gc=False):
     """Links that are not followed, counted by reason."""
     target: str = ""
     """Where a redirect leads."""
+
+    def hasten(self, first: frozenset[str]) -> None:
+        """These go before the others of their hosts."""
+        self.found = [msgspec.structs.replace(one, first=True) if one.url.text in first else one for one in self.found]
 
 
 class Router(Provider):
@@ -104,14 +112,17 @@ class Router(Provider):
         self._young.clear()
         self._old.clear()
 
-    def route(self, visit: Visit, page: Page) -> Route:
-        """The links of a page, in its order."""
+    def route(self, visit: Visit, page: Page, unwanted: frozenset[str] = frozenset()) -> Route:
+        """The links of a page, in its order; `unwanted` are those that the user's own filters refuse."""
         links = page.links
         if "nofollow" in page.robots:
             return Route([], [], {"nofollow": len(links)})
         route = Route([], [], {})
         near = self.config.requisites and self._scope.holds(visit.url)
         reasons = list(map(self._young.get, links.targets))
+        if unwanted:
+            pairs = zip(links.targets, reasons, strict=True)
+            reasons = ["filter" if target in unwanted else reason for target, reason in pairs]
         if None in reasons:
             for at, reason in enumerate(reasons):
                 if reason is None:
@@ -159,6 +170,8 @@ class Router(Provider):
             self._remember(link.target, known)
             return known
         requisite = link.kind in REQUISITES
+        if link.kind != "handler" and self.config.follow == "handlers":
+            return "not-followed"
         if not (requisite and self.config.requisites) and link.kind not in FOLLOWED:
             return "not-followed"
         if not self.config.nofollow_links and "nofollow" in link.rel.split():

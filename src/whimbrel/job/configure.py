@@ -8,18 +8,22 @@ from typing import Any
 from whimbrel.flow import ComponentSpec, ProviderSpec, Registry
 from whimbrel.flow.component import Wired
 from whimbrel.flow.wiring import Wiring
+from whimbrel.handle.rule import Rules
+from whimbrel.job.handling import rules_of, with_handlers
 from whimbrel.job.options import CrawlOptions, OptionError
 from whimbrel.job.parts import wiring
 from whimbrel.url import Url, parse
 from whimbrel.version import __version__
 
 
-def configured(options: CrawlOptions, directory: Path, known: Registry) -> Wiring:
+def configured(options: CrawlOptions, directory: Path, known: Registry, rules: Rules | None = None) -> Wiring:
     """The wiring of a crawl into a directory, with every option in its place and `set` applied last.
 
-    A part that took another's place gets those of its settings that it has too.
+    A part that took another's place gets those of its settings that it has too. `rules` are the handlers of a program;
+    those of the user's files are found here.
     """
-    base = wiring(options.wiring)
+    rules = rules_of(known, rules)
+    base = with_handlers(wiring(options.wiring), rules, known)
     for connector in base.connectors:
         if connector.target == "downloader.visits":
             # A visit counts until it is done: this is what bounds the visits under way.
@@ -30,6 +34,8 @@ def configured(options: CrawlOptions, directory: Path, known: Registry) -> Wirin
         kind = known.component(uses.get(part, "")) or known.provider(uses.get(part, ""))
         taken = settings if kind is None else {key: settings[key] for key in settings if _has(kind, key)}
         base = base.configuring(part, **taken)
+    if rules:
+        base = base.configuring("journal", tables=rules.tables())
     for part, settings in options.set.items():
         base = base.configuring(part, **settings)
     return base
@@ -67,6 +73,7 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
             "sitemaps": options.sitemap,
             "ascend": options.order == "ascend",
             "max_depth": options.max_depth or None,
+            "follow": options.follow,
         },
         "qualifier": {"agent": token, "robots": options.robots},
         "parser": {"agent": token, "requisites": options.requisites},

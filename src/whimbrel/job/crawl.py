@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import Any, Final
 
 from whimbrel.archive.cdxj import index_path
@@ -13,10 +14,13 @@ from whimbrel.commit.journal import Journal
 from whimbrel.disk import Disk
 from whimbrel.flow import Job, Plan, Registry, Report, Timeouts, check
 from whimbrel.frontier.disk import DiskFrontier
+from whimbrel.handle.rule import Rules
 from whimbrel.job.configure import configured, seeds
+from whimbrel.job.handling import hatched, rules_of
 from whimbrel.job.options import JOB_FILE, Given, OptionError, job_text
 from whimbrel.job.parts import registry
 from whimbrel.job.progress import Progress, Result, Watch
+from whimbrel.job.stop import Stop
 
 _PROGRESS_S: Final = 0.25
 Show = Callable[[Progress], None]
@@ -27,7 +31,7 @@ class CrawlError(Exception):
     """A crawl that cannot begin; the message says why and what to do."""
 
 
-def plan_of(given: Given, directory: Path) -> tuple[Plan, Registry]:
+def plan_of(given: Given, directory: Path, rules: Rules | None = None) -> tuple[Plan, Registry]:
     """The checked wiring of a crawl; every mistake in the options shows here, before anything is touched."""
     options = given.options
     if not seeds(options):
@@ -35,20 +39,23 @@ def plan_of(given: Given, directory: Path) -> tuple[Plan, Registry]:
     if options.mode == "broad" and not options.contact:
         raise OptionError("a broad crawl needs --contact: a URL or mail address for those whose sites are visited")
     found = registry(*map(Path, options.with_files))
-    return check(configured(options, directory, found), found), found
+    return check(configured(options, directory, found, rules), found), found
 
 
-def crawl(given: Given, directory: Path, show: Show, say: Say) -> Result:
+def crawl(
+    given: Given, directory: Path, show: Show, say: Say, stop: Stop | None = None, rules: Rules | None = None
+) -> Result:
     """Begin a crawl into an empty directory and run it to its end.
 
-    `show` is called a few times a second, `say` when there is something to tell. SIGINT and SIGTERM stop it in good
-    order, a second one at once.
+    `show` is called a few times a second, `say` when there is something to tell. `stop` stops it in good order, a
+    second time at once; and so do SIGINT and SIGTERM in the main thread.
     """
-    plan, found = plan_of(given, directory)
+    plan, found = plan_of(given, directory, rules)
     check_empty(directory)
     directory.mkdir(parents=True, exist_ok=True)
     _write_job(directory, job_text(given))
-    return _run(given, plan, found, directory, show, say)
+    with hatched(rules_of(found, rules), found):
+        return _run(given, Job(plan, found, timeouts=_TIMEOUTS), directory, show, say, stop or Stop())
 
 
 def _write_job(directory: Path, text: str) -> None:
@@ -64,7 +71,9 @@ def _write_job(directory: Path, text: str) -> None:
     disk.fsync_directory(directory)
 
 
-def resume(given: Given, directory: Path, show: Show, say: Say) -> Result:
+def resume(
+    given: Given, directory: Path, show: Show, say: Say, stop: Stop | None = None, rules: Rules | None = None
+) -> Result:
     """Go on with the crawl in a directory, wherever and however it ended."""
     if not (directory / "state").is_dir() and not (directory / JOB_FILE).is_file():
         raise CrawlError(f"{directory} holds no crawl; begin one with `whimbrel crawl SEED --into {directory}`")
@@ -73,8 +82,15 @@ def resume(given: Given, directory: Path, show: Show, say: Say) -> Result:
         say(f"{directory} is done: nothing is left to do")
         progress = Watch(directory, given.options.connections).final(finished, 0.0)
         return Result(report=Report("done"), progress=progress, committed=finished)
-    plan, found = plan_of(given, directory)
-    return _run(given, plan, found, directory, show, say)
+    plan, found = plan_of(given, directory, rules)
+    known = rules_of(found, rules)
+    if given.options.handlers and not known:
+        raise CrawlError(
+            f"{directory} was crawled by a program with handlers ({', '.join(given.options.handlers)}); go on in that "
+            "program with run(…, resume=True), or name its file: whimbrel resume --with FILE.py"
+        )
+    with hatched(known, found):
+        return _run(given, Job(plan, found, timeouts=_TIMEOUTS), directory, show, say, stop or Stop())
 
 
 def _finished(directory: Path) -> Committed | None:
@@ -95,18 +111,16 @@ def check_empty(directory: Path) -> None:
         raise CrawlError(f"{directory} is not an empty directory; choose another with --into")
 
 
-def _run(given: Given, plan: Plan, found: Registry, directory: Path, show: Show, say: Say) -> Result:
+def _run(given: Given, job: Job, directory: Path, show: Show, say: Say, stop: Stop) -> Result:
     import uvloop
 
-    return uvloop.run(_crawl(given, Job(plan, found, timeouts=_TIMEOUTS), directory, show, say))
+    return uvloop.run(_crawl(given, job, directory, show, say, stop))
 
 
 _TIMEOUTS: Final = Timeouts(open_s=120.0, drain_s=120.0, close_s=600.0)
 
 
-async def _crawl(given: Given, job: Job, directory: Path, show: Show, say: Say) -> Result:
-    loop = asyncio.get_running_loop()
-
+async def _crawl(given: Given, job: Job, directory: Path, show: Show, say: Say, stop: Stop) -> Result:
     def interrupted() -> None:
         if job.state == "draining":
             job.abort("interrupted twice")
@@ -114,14 +128,17 @@ async def _crawl(given: Given, job: Job, directory: Path, show: Show, say: Say) 
             say("stopping: waiting for the visits under way; interrupt again to end now")
             job.stop()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupted)
+    stop.attach(interrupted)
+    if current_thread() is main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, interrupted)
     began_s = time.monotonic()
     watch = Watch(directory, given.options.connections)
     watcher = asyncio.create_task(_watch(job, given, watch, show, say))
     try:
         report = await job.run()
     finally:
+        stop.detach()
         watcher.cancel()
     committed = _last(directory)
     final = watch.final(committed, time.monotonic() - began_s)

@@ -41,6 +41,8 @@ class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Of the URLs within a host."""
     sitemap: bool = False
     """Look for /sitemap.xml on every host; those that robots.txt names are always read."""
+    follow: Literal["links", "handlers"] = "links"
+    """What is followed: links of pages and of handlers, or only those that handlers make."""
     requisites: bool = False
     """Also fetch images, styles and scripts of pages, one hop out of scope."""
     max_pages: int | None = None
@@ -91,6 +93,8 @@ class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """A wiring that Whimbrel ships, or a TOML file with the parts of `standalone` under the same names."""
     with_files: tuple[str, ...] = ()
     """Python files with components and providers of your own."""
+    handlers: tuple[str, ...] = ()
+    """Names of a program's own handlers, filled in by it: without them the crawl is not to be resumed."""
     set: dict[str, dict[str, Any]] = {}
     """Configuration of single parts: `[set.frontier]` with `retry_s = 5`."""
 

@@ -1,7 +1,7 @@
 """The messages of parsing."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, Self, overload
+from typing import Any, Protocol, Self, overload
 
 import msgspec
 
@@ -13,7 +13,7 @@ from whimbrel.url import Url
 class Link(msgspec.Struct, frozen=True, gc=False):
     """A link as found in a document, made absolute. `kind` says by what it links: `a`, `area`, `iframe`, `frame`,
     `link`, `form`, `img`, `script`, `style`, `media`, `refresh`, `canonical`, `sitemap`, `feed`, `text`, `redirect`,
-    `header`."""
+    `header`; `handler` is one that a handler made."""
 
     target: str
     """The canonical text of an http or https URL, without fragment and credentials."""
@@ -109,6 +109,24 @@ class Module(Protocol):
         """`body` is decoded already; `charset` is what the header says, or empty."""
 
 
+class Handled(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user's own handlers made of a page."""
+
+    handlers: str
+    """Their names."""
+    version: str
+    """Of their code."""
+    outcome: str
+    """`ok`, `error`, `timeout` or `died`."""
+    error: str = ""
+    printed: str = ""
+    elapsed_ms: float = 0.0
+    items: list[tuple[str, tuple[tuple[str, str], ...], list[Any], bytes]] = []
+    """Table, columns, values, and the key that later items with the same one take its place by."""
+    first: frozenset[str] = frozenset()
+    """Links that go before all others of their hosts."""
+
+
 class Parsed(msgspec.Struct, frozen=True, gc=False):
     """A visit was made and settled, but for its links, which nobody has asked scope or URL-seen about yet.
 
@@ -130,3 +148,7 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     retry_after_s: float = 0.0
     """What the server asked us to wait; 0 when it did not."""
     redirect_to: str = ""
+    handled: Handled | None = None
+    """None when no handler looked at it."""
+    unwanted: frozenset[str] = frozenset()
+    """Links that the user's own filters refuse."""

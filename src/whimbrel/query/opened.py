@@ -30,7 +30,10 @@ class Opened:
     def __init__(self, directories: Sequence[Path], config: QueryConfig | None = None) -> None:
         self._directories = directories
         self._config = QueryConfig() if config is None else config
-        self._snapshots()  # An error now is better than one with the first question.
+
+    def check(self) -> None:
+        """NotACrawl when a directory holds none."""
+        self._snapshots()
 
     def sql(self, question: str) -> Rows:
         """The answer to one SELECT, in memory. Raises QueryRefused or QueryFailed."""

@@ -22,7 +22,7 @@ from whimbrel.facts.frame import FrameBroken, heads, read_payload
 from whimbrel.facts.schema import schema
 
 _TAIL: Final = re.compile(r"facts/tail-(\d+)")
-_PARQUET: Final = re.compile(r"facts/([a-z_]+)-(\d+)\.parquet")
+_PARQUET: Final = re.compile(r"facts/([a-z][a-z0-9_]*)-(\d+)(?:\.\d+)?\.parquet")
 
 
 class SnapshotGone(Exception):
@@ -53,10 +53,11 @@ class Snapshot:
                 try:
                     for head in heads(fd, length):
                         for table, rows in read_payload_tables(read_payload(fd, head)).items():
-                            parts[table].append(rows.cast(schema(table)))
+                            known = rows.cast(schema(table)) if table in TABLES else rows
+                            parts.setdefault(table, []).append(known)
                 except FrameBroken as error:
                     raise FactsDamaged(f"{name} is damaged {error}") from error
-        return {table: pa.concat_tables(of_table) for table, of_table in parts.items()}
+        return {table: pa.concat_tables(of_table, promote_options="permissive") for table, of_table in parts.items()}
 
     @cached_property
     def parquet(self) -> dict[str, list[Path]]:
@@ -64,16 +65,22 @@ class Snapshot:
         found: dict[str, list[tuple[int, Path]]] = {table: [] for table in TABLES}
         for name in self._parquet:
             match = _PARQUET.fullmatch(name)
-            if match is None or match[1] not in found:
+            if match is None:
                 continue
             path = self.directory / name
             if not path.exists():
                 raise SnapshotGone(f"{name} is gone")
-            found[match[1]].append((int(match[2]), path.absolute()))
+            found.setdefault(match[1], []).append((int(match[2]), path.absolute()))
         return {table: [path for _, path in sorted(files)] for table, files in found.items()}
 
+    @cached_property
+    def items(self) -> list[str]:
+        """The tables that the user's handlers filled."""
+        return sorted({*self.tails, *self.parquet} - set(TABLES))
+
     def tables(self) -> dict[str, "pa.Table | ds.Dataset"]:
-        """All rows of each table; of `hosts` the latest of each host. Datasets read their files when they are asked."""
+        """All rows of each of Whimbrel's own tables; of `hosts` the latest of each host. Datasets read their files when
+        they are asked."""
         found = {table: self._whole(table) for table in TABLES}
         hosts = found["hosts"]
         found["hosts"] = latest_hosts(hosts if isinstance(hosts, pa.Table) else hosts.to_table(use_threads=False))

@@ -5,9 +5,12 @@ With several crawls every view has one more column, `crawl`: the name of the dir
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from whimbrel.facts.api import TABLES
 from whimbrel.query.snapshot import Snapshot, latest_hosts
@@ -31,6 +34,44 @@ def make_views(connection: duckdb.DuckDBPyConnection, crawls: Sequence[Snapshot]
             named = zip(crawl_names(crawls), parts, strict=True)
             parts = [f"SELECT *, {literal(name)} AS crawl FROM ({part})" for name, part in named]  # noqa: S608
         connection.execute(f"CREATE VIEW {table} AS {' UNION ALL '.join(parts)}")
+    for table in sorted({name for crawl in crawls for name in crawl.items}):
+        _make_item_views(connection, table, crawls)
+
+
+def _make_item_views(connection: duckdb.DuckDBPyConnection, table: str, crawls: Sequence[Snapshot]) -> None:
+    """TABLE has the items of the last time that handlers looked at each page, and of those with one key the last;
+    TABLE_history has all, with where and when they come from and the version of the code that made them."""
+    latest, history = [], []
+    for at, (name, crawl) in enumerate(zip(crawl_names(crawls), crawls, strict=True)):
+        if table in crawl.items:
+            items, handled = _items(connection, table, at, crawl), _part(connection, "handled", at, crawl)
+            source = f", {literal(name)} AS crawl" if len(crawls) > 1 else ""
+            latest.append(f"""
+                SELECT * EXCLUDE (_run, _page, _at, _key){source} FROM ({items}) item
+                SEMI JOIN (SELECT max_by(run, "at") AS run FROM ({handled}) GROUP BY url) last ON item._run = last.run
+                QUALIFY row_number() OVER (PARTITION BY item._key ORDER BY item._at DESC, item._run) = 1""")  # noqa: S608
+            history.append(f"""
+                SELECT item.* EXCLUDE (_run, _key), run.version AS _version{source}
+                FROM ({items}) item JOIN ({handled}) run ON item._run = run.run""")  # noqa: S608
+    for name, parts in ((table, latest), (f"{table}_history", history)):
+        connection.execute(f'CREATE VIEW "{name}" AS {" UNION ALL BY NAME ".join(parts)}')
+
+
+def _items(connection: duckdb.DuckDBPyConnection, table: str, at: int, crawl: Snapshot) -> str:
+    """Columns may differ from file to file: handlers change."""
+    files = [str(path) for path in crawl.parquet.get(table, [])]
+    parts, rows = [], f"{_HIDDEN}_{table}_{at}"
+    tail = crawl.tails.get(table)
+    if any(_PATTERN.search(file) for file in files):
+        read = [pq.read_table(pa.BufferReader(Path(file).read_bytes())) for file in files]
+        tail = pa.concat_tables([*read, *([] if tail is None else [tail])], promote_options="permissive")
+        files = []
+    if files:
+        parts.append(f"SELECT * FROM read_parquet({literals(files)}, hive_partitioning = false, union_by_name = true)")  # noqa: S608
+    if tail is not None:
+        connection.register(rows, tail)
+        parts.append(f"SELECT * FROM {rows}")  # noqa: S608
+    return " UNION ALL BY NAME ".join(parts)
 
 
 def crawl_names(crawls: Sequence[Snapshot]) -> list[str]:

@@ -1,0 +1,165 @@
+"""A crawl from Python."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from threading import Thread, current_thread, main_thread
+from typing import Any, Final, TypeVar, Unpack
+
+import msgspec
+
+from whimbrel.handle.rule import Filter, Handler, Rules, handler
+from whimbrel.handle.rule import filter as filter_
+from whimbrel.job.crawl import crawl as begin_crawl
+from whimbrel.job.crawl import resume as resume_crawl
+from whimbrel.job.options import JOB_FILE, Given, combined, environment, read_job
+from whimbrel.job.progress import Progress, Result
+from whimbrel.job.stop import Stop
+from whimbrel.program.finished import Finished
+from whimbrel.program.keyword import Keywords
+
+_CODE: Final = "Python"
+_Handler = TypeVar("_Handler", bound=Handler)
+_Filter = TypeVar("_Filter", bound=Filter)
+
+
+class Said(msgspec.Struct, frozen=True):
+    """Something that a person should know: the disk is full, a limit is reached."""
+
+    text: str
+
+
+Event = Progress | Said | Finished
+"""Numbers come a few times a second; `Finished` is the last."""
+
+
+class Crawl:
+    """`Crawl("example.org", max_pages=100).run("out")`.
+
+    A job file is read first, then the environment (WHIMBREL_NAME), then what is given here. OptionError for an option
+    that cannot be used.
+    """
+
+    def __init__(self, *seeds: str, job: "str | os.PathLike[str] | None" = None, **options: Unpack[Keywords]) -> None:
+        given: dict[str, Any] = {key: _plain(value) for key, value in options.items()}
+        if seeds:
+            given["seeds"] = list(seeds)
+        layers: list[tuple[str, dict[str, Any]]] = []
+        if job is not None:
+            layers.append((os.fspath(job), read_job(Path(job))))
+        layers += [("environment", environment()), (_CODE, given)]
+        self.rules = Rules()
+        """The handlers and filters that the decorators have added."""
+        self._layers = layers
+        self._given: Given = combined(layers)
+
+    def parse(self, *, url: str | Sequence[str] = (), mime: str | Sequence[str] = ()) -> Callable[[_Handler], _Handler]:
+        """Decorate a function that makes items and links of pages whose URL and type match a pattern with `*`.
+
+        It gets a `whimbrel.Page` and yields items and `whimbrel.Link`s. It runs in a process of its own, with a time
+        limit: what it needs must be there when `run` is called, and what it changes is not seen elsewhere.
+        """
+
+        def add(function: _Handler) -> _Handler:
+            self.rules.add([handler(url=url, mime=mime)(function)])
+            return function
+
+        return add
+
+    def filter(self, function: _Filter) -> _Filter:
+        """Decorate a function that says whether a URL may be visited. One that raises says no."""
+        self.rules.add([filter_(function)])
+        return function
+
+    def run(
+        self,
+        into: "str | os.PathLike[str]",
+        *,
+        resume: bool = False,
+        show: Callable[[Progress], None] | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> Finished:
+        """Crawl into a directory and wait for the end. In the main thread of a script, SIGINT and SIGTERM stop it in
+        good order.
+
+        A directory that holds a crawl is an error (CrawlError), unless `resume`: then it goes on, or begins where there
+        is none yet. `show` gets the numbers a few times a second, `say` what people should know.
+        """
+        task = self._task(into, show or _ignore, say or _ignore, Stop(), resume=resume)
+        if current_thread() is main_thread() and not _has_loop():
+            return task()
+        return _in_thread(task).result()
+
+    async def events(self, into: "str | os.PathLike[str]", *, resume: bool = False) -> AsyncIterator[Event]:
+        """Crawl, and tell what happens. Whoever stops listening, or is cancelled, stops the crawl in good order and
+        waits for that."""
+        loop = asyncio.get_running_loop()
+        told: asyncio.Queue[Event | None] = asyncio.Queue()
+        stop = Stop()
+
+        def tell(event: Event | None) -> None:
+            loop.call_soon_threadsafe(told.put_nowait, event)
+
+        future = _in_thread(self._task(into, tell, lambda text: tell(Said(text)), stop, resume=resume))
+        future.add_done_callback(lambda _: tell(None))
+        try:
+            while (event := await told.get()) is not None:
+                yield event
+            yield future.result()
+        finally:
+            stop.ask()
+            await asyncio.wait([asyncio.ensure_future(asyncio.wrap_future(future))])
+
+    def _task(
+        self,
+        into: "str | os.PathLike[str]",
+        show: Callable[[Progress], None],
+        say: Callable[[str], None],
+        stop: Stop,
+        *,
+        resume: bool,
+    ) -> Callable[[], Finished]:
+        directory = Path(into)
+
+        def work() -> Finished:
+            result: Result
+            if resume and (directory / JOB_FILE).exists():
+                given = combined([(JOB_FILE, read_job(directory / JOB_FILE)), *self._layers])
+                result = resume_crawl(given, directory, show, say, stop, self.rules)
+            else:
+                given = combined([*self._layers, (_CODE, {"handlers": [rule.name for rule in self.rules.parse]})])
+                result = begin_crawl(given, directory, show, say, stop, self.rules)
+            return Finished(directory, result)
+
+        return work
+
+
+def _plain(value: Any) -> Any:
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _ignore(_: Any) -> None:
+    pass
+
+
+def _has_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _in_thread(task: Callable[[], Finished]) -> "Future[Finished]":
+    future: Future[Finished] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(task())
+        except BaseException as error:  # noqa: BLE001 - it belongs to who waits
+            future.set_exception(error)
+
+    Thread(target=run, name="whimbrel-crawl", daemon=True).start()
+    return future

@@ -1,0 +1,38 @@
+"""How a crawl from Python ended, and what it left."""
+
+from pathlib import Path
+
+from whimbrel.job.progress import Progress, Result
+from whimbrel.query.opened import Opened
+
+
+class Finished(Opened):
+    """The crawl's directory, opened for questions."""
+
+    def __init__(self, directory: Path, result: Result) -> None:
+        super().__init__([directory])
+        self.directory = directory
+        self._result = result
+
+    @property
+    def state(self) -> str:
+        """`done`, `stopped` with work left, or `failed`."""
+        return self._result.state
+
+    @property
+    def progress(self) -> Progress:
+        """The last numbers: what became durable."""
+        return self._result.progress
+
+    @property
+    def limit(self) -> str:
+        """The limit that ended it, as the option that sets it; else empty."""
+        return self._result.limit
+
+    @property
+    def failures(self) -> list[str]:
+        return [f"{one.component} failed in {one.phase}: {one.reason}" for one in self._result.report.failures]
+
+    def __repr__(self) -> str:
+        progress = self.progress
+        return f"<{self.state}: {progress.visited:,} visits on {progress.hosts:,} hosts in {self.directory}>"

@@ -1,0 +1,274 @@
+"""Handlers in whole crawls: items, links, filters, and everything that a handler may do wrong."""
+
+import datetime as dt
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import whimbrel as w
+from tests.cli.command import run
+from tests.job.site import page, served
+from whimbrel.job.crawl import CrawlError
+
+PAGES = {
+    "/robots.txt": (404, {}, ""),
+    "/": page("/a", "/b", "/secret/1", title="home"),
+    "/a": page("/", "/b", title="first"),
+    "/b": page("/c", title="second"),
+    "/c": page(title="third"),
+    "/secret/1": page("/secret/2"),
+    "/hidden": page(title="hidden"),
+    "/data": (200, {"Content-Type": "application/json"}, '{"n": 3}'),
+}
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    with served(PAGES) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+def new(site: str, **more: object) -> w.Crawl:
+    return w.Crawl(site, delay=0.0, allow_network=["127.0.0.0/8"], **more)  # type: ignore[arg-type]
+
+
+class Title(w.Item, key="url"):
+    url: str
+    title: str
+    price: float | None = None
+    tags: tuple[str, ...] = ()
+    seen: dt.datetime | None = None
+    more: dict[str, int] | None = None
+
+
+def test_items_become_a_table(site: str, tmp_path: Path) -> None:
+    crawl = new(site)
+
+    @crawl.parse(mime="text/html")
+    def title(one: w.Page) -> Iterator[Title]:
+        at = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
+        yield Title(one.url, one.title, price=1.5, tags=("x", "y"), seen=at, more={"n": 1})
+
+    result = crawl.run(tmp_path / "out")
+    rows = result.sql("SELECT * FROM title ORDER BY url")
+    assert rows.columns == ["url", "title", "price", "tags", "seen", "more"]
+    assert [row[1] for row in rows] == ["home", "first", "second", "third", "a page"]
+    assert rows.dicts()[0] == {
+        "url": f"{site}/",
+        "title": "home",
+        "price": 1.5,
+        "tags": ["x", "y"],
+        "seen": dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC),
+        "more": '{"n":1}',
+    }
+    runs = result.sql("SELECT outcome, handlers, items, error FROM handled")
+    assert list(runs) == [("ok", "title", 1, "")] * 5
+    assert result.sql("SELECT * FROM title_history").columns[-3:] == ["_page", "_at", "_version"]
+
+
+def test_of_items_with_one_key_the_last_counts(site: str, tmp_path: Path) -> None:
+    class Host(w.Item, key=("name",)):
+        name: str
+        page: str
+
+    class Word(w.Item, table="words"):
+        word: str
+
+    crawl = new(site)
+
+    @crawl.parse()
+    def both(one: w.Page) -> list[w.Item]:
+        return [Host("same", "old"), Host("same", one.url), Word("a"), Word("a")]
+
+    result = crawl.run(tmp_path / "out")
+    assert len(result.sql("SELECT * FROM host")) == 1
+    assert list(result.sql("SELECT page <> 'old' FROM host")) == [(True,)]
+    assert len(result.sql("SELECT * FROM words")) == 10
+
+
+def test_a_table_is_there_without_items_and_in_a_crawl_that_runs(site: str, tmp_path: Path) -> None:
+    crawl = new(site)
+
+    @crawl.parse(url="*/nowhere")
+    def title(one: w.Page) -> Title:
+        return Title(one.url, "never")
+
+    assert len(crawl.run(tmp_path / "out").sql("SELECT * FROM title")) == 0
+
+
+def test_links_of_handlers_are_followed(site: str, tmp_path: Path) -> None:
+    crawl = new(site, follow="handlers")
+
+    @crawl.parse(url=f"{site}/")
+    def start(one: w.Page) -> Iterator[w.Link]:
+        yield w.Link(f"{one.url}hidden")
+        yield w.Link(one.css("a.none").href)
+        yield w.Link(one.css("a").href, priority=1)
+
+    result = crawl.run(tmp_path / "out")
+    urls = [url.removeprefix(site) for (url,) in result.sql("SELECT url FROM fetches ORDER BY started_at")]
+    assert urls == ["/", "/a", "/hidden"]
+    assert list(result.sql("SELECT count(*) FROM links WHERE kind = 'handler'")) == [(2,)]
+
+
+def test_filters_keep_urls_out_and_one_that_raises_says_no(site: str, tmp_path: Path) -> None:
+    crawl = new(site)
+
+    @crawl.filter
+    def wanted(url: str) -> bool:
+        if url.endswith("/b"):
+            raise ValueError
+        return "secret" not in url
+
+    result = crawl.run(tmp_path / "out")
+    urls = {url.removeprefix(site) for (url,) in result.sql("SELECT url FROM fetches")}
+    assert urls == {"/", "/a"}
+    assert result.progress.refused["filter"] == 3
+
+
+MISTAKES = {
+    "raises": ("error", "ZeroDivisionError"),
+    "wrong type": ("error", "Title.price: Expected `float | null`, got `str`"),
+    "no item": ("error", "made int; handlers make items and links"),
+    "exits": ("error", "SystemExit"),
+    "loops": ("timeout", "not done within 1 s"),
+    "dies": ("died", "the process that ran it died"),
+    "eats": ("error", "MemoryError"),
+    "recurses": ("error", "RecursionError"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_costs_its_own_page_and_is_told(site: str, tmp_path: Path, mistake: str) -> None:
+    crawl = new(site, set={"handling": {"time_limit_s": 1.0 if mistake == "loops" else 20.0}})
+
+    @crawl.parse()
+    def title(one: w.Page) -> Iterator[w.Item]:
+        yield Title(one.url, one.title)
+        if one.url.endswith("/b"):
+            yield _mistaken(mistake, one)
+
+    result = crawl.run(tmp_path / "out")
+    outcome, said = MISTAKES[mistake]
+    assert result.state == "done"
+    assert list(result.sql("SELECT outcome, count(*) FROM fetches GROUP BY 1 ORDER BY 1")) == [
+        ("gone", 1),
+        ("stored", 5),
+    ]
+    assert {url.removeprefix(site) for (url,) in result.sql("SELECT url FROM title")} == {"/", "/a", "/c", "/secret/1"}
+    ((url, found, error),) = result.sql("SELECT url, outcome, error FROM handled WHERE outcome <> 'ok'")
+    assert (url, found) == (f"{site}/b", outcome)
+    assert said in error
+
+
+def _mistaken(mistake: str, one: w.Page) -> w.Item:
+    match mistake:
+        case "raises":
+            return Title(one.url, str(1 / 0))
+        case "wrong type":
+            return Title(one.url, "x", price="dear")  # type: ignore[arg-type]
+        case "no item":
+            return 7  # type: ignore[return-value]
+        case "exits":
+            sys.exit(3)
+        case "loops":
+            while True:
+                time.sleep(0.1)
+        case "dies":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "eats":
+            return Title(one.url, str(len([bytearray(50_000_000) for _ in range(1000)])))
+        case "recurses":
+            return _mistaken(mistake, one)
+    raise AssertionError(mistake)
+
+
+def test_a_worker_that_leaks_is_replaced_and_nothing_is_lost(site: str, tmp_path: Path) -> None:
+    crawl = new(site)
+    kept: list[bytearray] = []
+
+    @crawl.parse()
+    def title(one: w.Page) -> Title:
+        kept.append(bytearray(os.urandom(1) * 400_000_000))
+        return Title(one.url, str(len(kept)))
+
+    result = crawl.run(tmp_path / "out")
+    assert list(result.sql("SELECT outcome, count(*) FROM handled GROUP BY 1")) == [("ok", 5)]
+    assert list(result.sql("SELECT count(*), max(title)::int < 5 FROM title")) == [(5, True)]
+
+
+def test_what_is_printed_is_kept_and_reaches_no_terminal(
+    site: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    crawl = new(site)
+
+    @crawl.parse(url="*/a")
+    def noisy(one: w.Page) -> None:
+        print("hello", one.url)  # noqa: T201
+        print("trouble", file=sys.stderr)  # noqa: T201
+        os.write(1, b"raw")
+        print("x" * 10_000)  # noqa: T201
+
+    result = crawl.run(tmp_path / "out")
+    ((printed,),) = result.sql("SELECT printed FROM handled")
+    assert printed.startswith(f"hello {site}/a\ntrouble\nxxx")
+    assert len(printed) == 4_000
+    out, err = capfd.readouterr()
+    assert "hello" not in out + err
+    assert "raw" not in out
+
+
+def test_handlers_of_a_file_on_the_command_line(site: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import whimbrel as w\n\n"
+        "class Heading(w.Item, key='url'):\n    url: str\n    words: int\n\n"
+        "@w.handler(mime='text/html')\n"
+        "def heading(page):\n    yield Heading(page.url, len(page.title.split()))\n\n"
+        "@w.filter\ndef wanted(url):\n    return 'secret' not in url\n"
+    )
+    out = str(tmp_path / "out")
+    own = ("--delay", "0s", "--allow-network", "127.0.0.0/8")
+    assert run("crawl", site, "--into", out, "--with", str(file), "--max-pages", "2", *own).code == 3
+    done = run("resume", out, "--max-pages", "100")
+    assert done.code == 0, done.words
+    answer = run("query", out, "SELECT count(*) AS n, sum(words) AS words FROM heading", "--format", "json").json()
+    assert answer == [{"n": 4, "words": 4}]
+    assert run("query", out, "SELECT DISTINCT outcome FROM handled", "--format", "json").json() == [{"outcome": "ok"}]
+    broken = tmp_path / "broken.py"
+    broken.write_text("import whimbrel as w\n\nclass Pages(w.Item):\n    url: str\n")
+    refused = run("crawl", site, "--into", str(tmp_path / "no"), "--with", str(broken), *own)
+    assert refused.code == 2
+    assert "'pages' cannot be a table" in refused.words
+
+
+def test_a_program_s_crawl_is_not_resumed_without_its_handlers(site: str, tmp_path: Path) -> None:
+    crawl = new(site, max_pages=2)
+
+    @crawl.parse()
+    def title(one: w.Page) -> Title:
+        return Title(one.url, one.title)
+
+    assert crawl.run(tmp_path / "out").state == "stopped"
+    refused = run("resume", str(tmp_path / "out"), "--max-pages", "100")
+    assert refused.code == 2
+    assert "handlers (title)" in refused.words
+    with pytest.raises(CrawlError, match="handlers"):
+        new(site, max_pages=100).run(tmp_path / "out", resume=True)
+
+
+def test_item_classes_are_checked_when_they_are_defined() -> None:
+    with pytest.raises(TypeError, match="the key 'nope' is no field"):
+
+        class Keyed(w.Item, key="nope"):
+            url: str
+
+    with pytest.raises(TypeError, match="must not begin with an underscore"):
+
+        class Hidden(w.Item):
+            _url: str
