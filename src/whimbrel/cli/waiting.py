@@ -1,9 +1,16 @@
 """What a crawl that ended with work left waits for, by kind and by time."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+if TYPE_CHECKING:
+    from whimbrel.query.snapshot import Snapshot
+
+_COLUMNS: Final = ["host", "qualification", "queued", "until", "last_error"]
+_MOST_HOSTS: Final = 200_000
+"""The newest; more would only make the numbers larger."""
 _KINDS: Final = {
     "new": "not asked for robots.txt yet",
     "qualified": "waiting for their turn, for a second try, or for a limit of this crawl",
@@ -14,27 +21,60 @@ _KINDS: Final = {
 
 
 def waiting(directory: Path) -> list[str]:
-    """One line for each kind of wait. Without DuckDB, which would be the largest thing that a small crawl loads."""
-    import pyarrow.compute as pc
-
+    """One line for each kind of wait. Without DuckDB, which would be the largest thing that a small crawl loads; and in
+    little memory, since it is asked at the end of every crawl."""
     from whimbrel.query.latest import latest_snapshot
 
-    hosts = latest_snapshot(directory).tables()["hosts"]
-    wants = [("host", "count"), ("queued", "sum"), ("until", "min"), ("last_error", "max")]
-    found = hosts.filter(pc.field("queued") > 0).group_by("qualification").aggregate(wants)
-    return [_line(row) for row in found.sort_by([("queued_sum", "descending")]).to_pylist()]
+    found: dict[str, _Kind] = {}
+    seen: set[str] = set()
+    for host, qualification, queued, until, said in _newest_first(latest_snapshot(directory)):
+        if host in seen:
+            continue
+        seen.add(host)
+        if queued:
+            found.setdefault(qualification, _Kind(qualification)).add(queued, until, said)
+        if len(seen) >= _MOST_HOSTS:
+            break
+    return [kind.line() for kind in sorted(found.values(), key=lambda kind: -kind.urls)]
 
 
-def _line(row: dict[str, Any]) -> str:
-    kind, until, said = row["qualification"], row["until_min"], row["last_error_max"]
-    hosts, urls = _counted(row["host_count"], "host"), _counted(row["queued_sum"], "URL")
-    what = _KINDS.get(kind, kind)
-    text = f"{hosts} with {urls}: {what}"
-    if kind == "disqualified" and until is not None and until > datetime.now(UTC):
-        text += f"; the first is tried again at {until:%Y-%m-%d %H:%M} UTC"
-    if said:
-        text += f" (for example: {said})"
-    return text + "; check the names, the network, and --resolver" if "no address" in (said or "") else text
+def _newest_first(snapshot: "Snapshot") -> Iterator[tuple[Any, ...]]:
+    """Rows of hosts, the last one of each before its others."""
+    import pyarrow.parquet as pq
+
+    for batch in reversed(snapshot.tails["hosts"].select(_COLUMNS).to_batches()):
+        yield from reversed(list(zip(*(column.to_pylist() for column in batch.columns), strict=True)))
+    for path in reversed(snapshot.parquet["hosts"]):
+        with pq.ParquetFile(path) as file:
+            for group in range(file.num_row_groups - 1, -1, -1):
+                rows = file.read_row_group(group, _COLUMNS, use_threads=False)
+                yield from reversed(list(zip(*(column.to_pylist() for column in rows.columns), strict=True)))
+
+
+class _Kind:
+    """Hosts that wait for the same."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.hosts = self.urls = 0
+        self.until: datetime | None = None
+        self.said = ""
+
+    def add(self, queued: int, until: datetime | None, said: str) -> None:
+        self.hosts += 1
+        self.urls += queued
+        self.said = max(self.said, said or "")
+        if until is not None and (self.until is None or until < self.until):
+            self.until = until
+
+    def line(self) -> str:
+        what = _KINDS.get(self.name, self.name)
+        text = f"{_counted(self.hosts, 'host')} with {_counted(self.urls, 'URL')}: {what}"
+        if self.name == "disqualified" and self.until is not None and self.until > datetime.now(UTC):
+            text += f"; the first is tried again at {self.until:%Y-%m-%d %H:%M} UTC"
+        if self.said:
+            text += f" (for example: {self.said})"
+        return text + "; check the names, the network, and --resolver" if "no address" in self.said else text
 
 
 def _counted(number: int, noun: str) -> str:
