@@ -90,3 +90,14 @@ def _text(line: bytes) -> str:
         return line.decode().rstrip()
     except UnicodeDecodeError:
         return line.decode("latin-1").rstrip()
+
+
+def head_fields(http_head: bytes) -> dict[str, str]:
+    """The fields of a head that the archive holds, whoever wrote it."""
+    found: dict[str, str] = {}
+    for line in http_head.decode("latin-1").splitlines()[1:]:
+        name, colon, value = line.partition(":")
+        if colon:
+            name, value = name.strip().lower(), value.strip()
+            found[name] = f"{found[name]}, {value}" if name in found else value
+    return found

@@ -19,6 +19,7 @@ from whimbrel.commit.work import Kept, Work
 from whimbrel.disk import Disk
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.flow import Config, Needs, Provider
+from whimbrel.parse.api import Handled
 from whimbrel.state.api import State
 from whimbrel.state.group import Group
 from whimbrel.state.rocks import StateError
@@ -144,7 +145,10 @@ class Journal(Provider):
     @property
     def _full(self) -> bool:
         config: JournalConfig = self.config
-        return self._work.bytes >= config.group_bytes or len(self._work.kept) >= config.group_visits
+        return (
+            self._work.bytes >= config.group_bytes
+            or len(self._work.kept) + len(self._work.handled) >= config.group_visits
+        )
 
     def before_seal(self, write_down: Callable[[], None]) -> None:
         self._before.append(write_down)
@@ -161,6 +165,12 @@ class Journal(Provider):
         page = kept.parsed.page
         if page is not None:
             work.bytes += len(page.text) + _LINK_BYTES * len(page.links)
+        if self._writing is None and self._full:
+            self._loop.call_soon(self._seal)
+
+    def add_handled(self, url: str, handled: Handled) -> None:
+        """Handlers looked at a page of the archive again."""
+        self._work.handled.append((url, self.clock.wall_s(), handled))
         if self._writing is None and self._full:
             self._loop.call_soon(self._seal)
 
@@ -233,13 +243,14 @@ class Journal(Provider):
                 await asyncio.shield(self._writing)
         return self._committer.last
 
-    async def conclude(self, state: str) -> None:
-        """The crawl has ended: `done`, or `stopped` with work left."""
+    async def conclude(self, state: str, actor: str = "crawl", detail: str = "") -> None:
+        """The crawl has ended: `done`, or `stopped` with work left. Or another `actor` has, and leaves the crawl in a
+        state that it was in."""
         if self._broken or self.trouble:
             # What is not durable by now is visited again after `resume`.
             return
         self._state_said, self._ending = state, True
-        self.add_event("crawl", state, "")
+        self.add_event(actor, state if actor == "crawl" else "done", "", detail)
         try:
             await self._end(ended=state == "done")
         except (OSError, StateError) as error:

@@ -51,11 +51,12 @@ def _items(work: Work) -> dict[str, Any]:
     """What handlers made: a row of `handled` for each page they looked at, and their items, table by table."""
     found: dict[str, Any] = {table: ItemRows((*columns, *HIDDEN), []) for table, columns in work.tables.items()}
     runs: list[Any] = []
-    for kept in work.kept:
-        handled = kept.parsed.handled
-        if handled is None or kept.parsed.outcome not in _PAGES:
-            continue
-        url, at_s = kept.parsed.fetched.visit.url.text, kept.parsed.fetched.exchange.started_s
+    looked = [
+        (kept.parsed.fetched.visit.url.text, kept.parsed.fetched.exchange.started_s, kept.parsed.handled)
+        for kept in work.kept
+        if kept.parsed.handled is not None and kept.parsed.outcome in _PAGES
+    ]
+    for url, at_s, handled in (*looked, *work.handled):
         run, rows = handled_rows(url, at_s, handled)
         runs.append(run)
         for table, columns, row in rows:

@@ -98,7 +98,7 @@ class Settlement(Provider):
         if parsed.outcome is Outcome.RETRY:
             kept.retry_at_s = self.clock.wall_s() + self.frontier.retry(visit, ending)
         else:
-            kept.capture = _capture(parsed, self.config.mime)
+            kept.capture = capture_of(parsed, self.config.mime)
             if routed.route is not None:
                 self._follow(visit, routed.route)
             self.frontier.finish(visit, ending)
@@ -186,7 +186,7 @@ class Settlement(Provider):
             raise
 
 
-def _capture(parsed: Parsed, types: tuple[str, ...]) -> Capture | None:
+def capture_of(parsed: Parsed, types: tuple[str, ...] = ()) -> Capture | None:
     """What goes to the archive: every answer that ended a URL's visits, whatever its status."""
     exchange = parsed.fetched.exchange
     response, visit = exchange.response, parsed.fetched.visit

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from whimbrel.archive.api import Capture
-from whimbrel.parse.api import Parsed
+from whimbrel.parse.api import Handled, Parsed
 
 
 class Kept(msgspec.Struct, gc=False):
@@ -20,7 +20,7 @@ class Kept(msgspec.Struct, gc=False):
 class Work:
     """Filled on the event loop's thread, then sealed and handed to the committer; never changed after that."""
 
-    __slots__ = ("bytes", "dropped", "events", "hosts", "kept", "tables")
+    __slots__ = ("bytes", "dropped", "events", "handled", "hosts", "kept", "tables")
 
     def __init__(self) -> None:
         self.kept: list[Kept] = []
@@ -28,9 +28,11 @@ class Work:
         """URL, reason, the URL it was found on, and when."""
         self.hosts: list[tuple[Any, ...]] = []
         self.events: list[tuple[Any, ...]] = []
+        self.handled: list[tuple[str, float, Handled]] = []
+        """Pages of the archive that handlers looked at again, and when."""
         self.tables: dict[str, tuple[tuple[str, str], ...]] = {}
         """Tables of the user's that there are from now on, rows or not."""
         self.bytes = 0
 
     def __bool__(self) -> bool:
-        return bool(self.kept or self.dropped or self.hosts or self.events)
+        return bool(self.kept or self.dropped or self.hosts or self.events or self.handled)

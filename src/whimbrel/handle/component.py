@@ -132,7 +132,7 @@ class Handlers(Async):
                 # A handler is to blame, and the filters have not spoken yet.
                 self._under_way += 1
                 again = Task(Raw(task.raw.url, 0, {}, b"", task.raw.mime), handle=False, links=task.links)
-                before = msgspec.structs.replace(delivery.item, handled=self._handled(made))
+                before = msgspec.structs.replace(delivery.item, handled=handled_of(made, self.handling.version))
                 self.handling.submit(again, partial(self._land_judged, delivery, before, again))
                 return
             made = msgspec.structs.replace(made, refused=list(task.links))
@@ -165,24 +165,25 @@ class Handlers(Async):
         )
         return msgspec.structs.replace(parsed, unwanted=unwanted) if unwanted else parsed
 
-    def _handled(self, made: Made) -> Handled:
-        return Handled(
-            handlers=made.handlers,
-            version=self.handling.version,
-            outcome=made.outcome,
-            error=made.error,
-            printed=made.printed,
-            elapsed_ms=made.elapsed_ms,
-            items=[(table, made.tables[table], values, key) for table, values, key in made.items],
-            first=frozenset(url.text for text, first in made.links if first > 0 and (url := parse(text)) is not None),
-        )
-
     def _completed(self, parsed: Parsed, made: Made) -> Parsed:
         page = parsed.page
         if page is None:
             return parsed
         page = msgspec.structs.replace(page, links=_with_links(page.links, made))
-        return msgspec.structs.replace(parsed, page=page, handled=self._handled(made))
+        return msgspec.structs.replace(parsed, page=page, handled=handled_of(made, self.handling.version))
+
+
+def handled_of(made: Made, version: str) -> Handled:
+    return Handled(
+        handlers=made.handlers,
+        version=version,
+        outcome=made.outcome,
+        error=made.error,
+        printed=made.printed,
+        elapsed_ms=made.elapsed_ms,
+        items=[(table, made.tables[table], values, key) for table, values, key in made.items],
+        first=frozenset(url.text for text, first in made.links if first > 0 and (url := parse(text)) is not None),
+    )
 
 
 def _with_links(links: Links, made: Made) -> Links:

@@ -13,6 +13,15 @@ LEAVING: Final = "leaving"
 """The outcome of a worker's last message: it has grown too large, and wants to be replaced."""
 
 
+class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Where the archive has a page: the worker reads it itself."""
+
+    directory: str
+    file: str
+    offset: int
+    length: int
+
+
 class Task(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A page to be looked at."""
 
@@ -21,6 +30,8 @@ class Task(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """False when only `links` are to be judged."""
     links: tuple[str, ...] = ()
     """URLs that filters have not judged yet."""
+    kept: Kept | None = None
+    """Where headers and payload are, when they do not come along."""
 
 
 class Made(msgspec.Struct, frozen=True, array_like=True, gc=False):

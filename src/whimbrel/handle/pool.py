@@ -27,10 +27,11 @@ _SAID: Final = {
 class Pool:
     """`submit` from the event loop's thread; `done` is called there, once for each task, whatever becomes of it."""
 
-    def __init__(self, nursery: Nursery, processes: int, time_limit_s: float) -> None:
+    def __init__(self, nursery: Nursery, processes: int, time_limit_s: float, batch: int = _BATCH) -> None:
         self._nursery = nursery
         self._processes = processes
         self._time_limit_s = time_limit_s
+        self._most = batch
         self._waiting: deque[tuple[Task, Done]] = deque()
         self._some = asyncio.Event()
         self._keepers: list[asyncio.Task[None]] = []
@@ -40,7 +41,7 @@ class Pool:
     @property
     def capacity(self) -> int:
         """As many tasks keep all workers busy."""
-        return self._processes * 2 * _BATCH
+        return self._processes * 2 * self._most
 
     def open(self) -> None:
         self._keepers = [asyncio.create_task(self._keep()) for _ in range(self._processes)]
@@ -94,7 +95,7 @@ class Pool:
         batch = deque([self._waiting.popleft()])
         size = len(batch[0][0].raw.payload)
         fair = -(-len(self._waiting) // self._processes)
-        while self._waiting and len(batch) < min(_BATCH, 1 + fair) and size < _BATCH_BYTES:
+        while self._waiting and len(batch) < min(self._most, 1 + fair) and size < _BATCH_BYTES:
             batch.append(self._waiting.popleft())
             size += len(batch[-1][0].raw.payload)
         return batch

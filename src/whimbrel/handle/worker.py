@@ -9,11 +9,16 @@ import sys
 import time
 import traceback
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
+from whimbrel.archive.head import head_fields
+from whimbrel.archive.read import read_capture
 from whimbrel.handle.item import Item, columns_of, key_bytes, table_of, values_of
-from whimbrel.handle.message import LEAVING, Made, Task, decode_tasks, encode, receive
-from whimbrel.handle.page import Page
+from whimbrel.handle.message import LEAVING, Kept, Made, Task, decode_tasks, encode, receive
+from whimbrel.handle.page import Page, Raw
 from whimbrel.handle.rule import Link, Rule, Rules
 
 _MOST_PRINTED: Final = 4_000
@@ -66,7 +71,7 @@ def handled(rules: Rules, task: Task) -> Made:
     items: list[tuple[str, list[Any], bytes]] = []
     with redirect_stdout(printed), redirect_stderr(printed):
         try:
-            page = Page(task.raw)
+            page = Page(task.raw if task.kept is None else _read(task.raw, task.kept))
             for rule in matching:
                 found += _made(rule, page)
             items = _rows([one for one in found if isinstance(one, Item)])
@@ -87,6 +92,11 @@ def handled(rules: Rules, task: Task) -> Made:
         (time.perf_counter() - began_s) * 1000,
         "error" if error else "ok",
     )
+
+
+def _read(raw: Raw, kept: Kept) -> Raw:
+    stored = read_capture(Path(kept.directory), kept.file, kept.offset, kept.length)
+    return msgspec.structs.replace(raw, headers=head_fields(stored.http_head), payload=stored.payload)
 
 
 def _made(rule: Rule, page: Page) -> list[Item | Link]:

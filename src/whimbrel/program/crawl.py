@@ -19,6 +19,7 @@ from whimbrel.job.progress import Progress, Result
 from whimbrel.job.stop import Stop
 from whimbrel.program.finished import Finished
 from whimbrel.program.keyword import Keywords
+from whimbrel.program.reparse import Reparsed, reparse
 
 _CODE: Final = "Python"
 _Handler = TypeVar("_Handler", bound=Handler)
@@ -91,6 +92,11 @@ class Crawl:
         if current_thread() is main_thread() and not _has_loop():
             return task()
         return _in_thread(task).result()
+
+    def reparse(self, directory: "str | os.PathLike[str]", *, where: str = "true", processes: int = 1) -> Reparsed:
+        """Run the handlers over the pages of a crawl again, from its archive: nothing is fetched. Their items take the
+        place of those that earlier versions made of the same pages. `where` is a condition on `pages`, named `page`."""
+        return reparse(Path(directory), self.rules, where=where, processes=processes)
 
     async def events(self, into: "str | os.PathLike[str]", *, resume: bool = False) -> AsyncIterator[Event]:
         """Crawl, and tell what happens. Whoever stops listening, or is cancelled, stops the crawl in good order and

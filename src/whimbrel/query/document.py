@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
+from whimbrel.archive.head import head_fields
 from whimbrel.archive.read import Stored
 from whimbrel.fetch.coding import decode
 
@@ -29,14 +30,3 @@ class Document(msgspec.Struct, frozen=True):
 def decoded_body(stored: Stored) -> bytes:
     """A body whose coding is broken or unknown is as it was received."""
     return decode(stored.payload, head_fields(stored.http_head).get("content-encoding", ""), _MOST_BYTES).body
-
-
-def head_fields(http_head: bytes) -> dict[str, str]:
-    """The fields of a head that the archive holds, whoever wrote it."""
-    found: dict[str, str] = {}
-    for line in http_head.decode("latin-1").splitlines()[1:]:
-        name, colon, value = line.partition(":")
-        if colon:
-            name, value = name.strip().lower(), value.strip()
-            found[name] = f"{found[name]}, {value}" if name in found else value
-    return found

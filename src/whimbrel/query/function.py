@@ -21,8 +21,9 @@ import duckdb
 import pyarrow as pa
 from duckdb.func import PythonUDFType
 
+from whimbrel.archive.head import head_fields
 from whimbrel.archive.read import Stored
-from whimbrel.query.document import decoded_body, head_fields
+from whimbrel.query.document import decoded_body
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.url.domain import Domains
 from whimbrel.url.surt import surt

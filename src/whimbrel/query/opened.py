@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from whimbrel.archive.head import head_fields
 from whimbrel.facts.api import TABLES
-from whimbrel.query.document import Document, decoded_body, head_fields
+from whimbrel.query.document import Document, decoded_body
 from whimbrel.query.latest import latest_snapshot
 from whimbrel.query.rows import Rows
 from whimbrel.query.snapshot import Snapshot

@@ -1,0 +1,44 @@
+"""`whimbrel import`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from whimbrel.cli.display import plain_console
+
+
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="WARC...", help="WARC files, compressed or not.")],
+    into: Annotated[Path, typer.Option(help="Directory for the crawl that is made of them.")],
+    json_: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Make a crawl's directory of web archives that others wrote: query, get and reparse work on it.
+
+    The files are read and left as they are. An import that was interrupted is begun again, in another directory. Exit
+    codes: 0 done, 1 a file cannot be read, 2 usage.
+    """
+    from whimbrel.program.importing import Imported, ImportFailed, import_warcs
+
+    console, shown = plain_console(stderr=True), [0]
+
+    def show(now: Imported) -> None:
+        if now.captures >= shown[0] + 10_000:
+            shown[0] = now.captures
+            console.print(f"{now.captures:,} captures", highlight=False)
+
+    try:
+        found = import_warcs(files, into, show)
+    except ImportFailed as error:
+        typer.echo(f"whimbrel: {error}", err=True)
+        raise typer.Exit(1) from error
+    if json_:
+        typer.echo(msgspec.json.encode(found).decode())
+        return
+    typer.echo(
+        f"{found.captures:,} captures of {found.files:,} files, {found.pages:,} of them pages; {found.passed_over:,} "
+        "records passed over"
+    )
+    sql = "select host, count(*) from pages group by 1 order by 2 desc"
+    typer.echo(f'Ask it:   whimbrel query {into} "{sql}"')

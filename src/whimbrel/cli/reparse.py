@@ -1,0 +1,51 @@
+"""`whimbrel reparse`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from whimbrel.cli.display import plain_console
+
+
+def reparse(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A crawl that is not running.")],
+    with_: Annotated[list[Path], typer.Option("--with", metavar="FILE.py", help="Files with handlers.")],
+    where: Annotated[
+        str, typer.Option(metavar="SQL", help="Only pages for which this holds: \"host = 'a.b'\".")
+    ] = "true",
+    processes: Annotated[int, typer.Option(min=1, help="Workers.")] = 1,
+    json_: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Run handlers over the pages of a crawl again, from its archive: nothing is fetched.
+
+    The items take the place of those that earlier versions of the code made of the same pages. It can be stopped at any
+    moment and begun again. Exit codes: 0 done, 1 failed, 2 usage.
+    """
+    from whimbrel.job.handling import rules_of
+    from whimbrel.job.parts import registry
+    from whimbrel.program.reparse import Reparsed
+    from whimbrel.program.reparse import reparse as run
+    from whimbrel.query.sql import QueryFailed, QueryRefused
+
+    rules = rules_of(registry(*with_))
+    if not rules.parse:
+        raise typer.BadParameter(f"no handler in {', '.join(map(str, with_))}; mark one with @whimbrel.handler()")
+    console = plain_console(stderr=True)
+
+    def show(now: Reparsed) -> None:
+        console.print(f"{now.pages:,} pages, {now.items:,} items, {now.pages / max(now.elapsed_s, 0.001):,.0f} pages/s")
+
+    try:
+        found = run(directory, rules, where=where, processes=processes, show=show)
+    except (QueryFailed, QueryRefused) as error:
+        raise typer.BadParameter(f"--where: {error}") from error
+    if json_:
+        typer.echo(msgspec.json.encode(found).decode())
+        return
+    rate = found.pages / max(found.elapsed_s, 0.001)
+    typer.echo(f"{found.pages:,} pages in {found.elapsed_s:.1f} s ({rate:,.0f}/s), {found.items:,} items")
+    if found.failed:
+        sql = "select error, count(*) from handled where outcome <> 'ok' group by 1 order by 2 desc"
+        typer.echo(f'Handlers failed on {found.failed:,} pages:  whimbrel query {directory} "{sql}"')

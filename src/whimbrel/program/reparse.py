@@ -1,0 +1,143 @@
+"""Handlers over an archive: the pages of a crawl are looked at again, and nothing is fetched."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from whimbrel.clock import SystemClock
+from whimbrel.commit.committed import read_committed
+from whimbrel.commit.journal import Journal, JournalConfig
+from whimbrel.handle.component import handled_of
+from whimbrel.handle.message import Kept, Made, Task
+from whimbrel.handle.nursery import Nursery
+from whimbrel.handle.page import Raw
+from whimbrel.handle.pool import Pool
+from whimbrel.handle.rule import Rules
+from whimbrel.query.latest import latest_snapshot
+from whimbrel.query.snapshot import Snapshot
+from whimbrel.query.sql import Query, QueryConfig
+from whimbrel.state.rocks import RocksConfig, RocksState
+
+_BATCH: Final = 64
+_MEMORY_BYTES: Final = 1_000_000_000
+_NO_LIMIT_S: Final = 1e8
+_SHOW_S: Final = 0.5
+_PAGES: Final = """
+    SELECT page.url, page.status, page.mime, page.charset, page.depth, epoch(page.fetched_at) AS at_s,
+           whole.warc_file AS file, whole.warc_offset AS "offset", whole.warc_length AS length
+    FROM _all_pages page JOIN _all_pages whole
+    ON whole.duplicate_of = '' AND whole.url = CASE page.duplicate_of WHEN '' THEN page.url ELSE page.duplicate_of END
+    WHERE whole.warc_file <> '' AND ({where})
+    ORDER BY file, "offset\""""
+
+
+class Reparsed(msgspec.Struct, frozen=True):
+    """How it went."""
+
+    pages: int = 0
+    """That handlers looked at."""
+    items: int = 0
+    failed: int = 0
+    """Pages whose handlers failed: the table `handled` says how."""
+    elapsed_s: float = 0.0
+    version: str = ""
+
+
+def reparse(
+    directory: Path,
+    rules: Rules,
+    *,
+    where: str = "true",
+    processes: int = 1,
+    time_limit_s: float = 10.0,
+    show: Callable[[Reparsed], None] = lambda _: None,
+) -> Reparsed:
+    """Run handlers over all pages of a crawl that is not running, or over those for which `where` holds. Their items
+    take the place of those that earlier versions made of the same pages; these stay in the tables' histories.
+
+    It can be interrupted at any moment and begun again. StateError when the crawl is running, NotACrawl when there is
+    none, QueryFailed when `where` is no condition.
+    """
+    snapshot = latest_snapshot(directory)
+    nursery = Nursery(rules, _MEMORY_BYTES)
+    try:
+        return asyncio.run(_Again(directory, snapshot, rules, show).run(nursery, where, processes, time_limit_s))
+    finally:
+        nursery.close()
+
+
+class _Again:
+    def __init__(self, directory: Path, snapshot: Snapshot, rules: Rules, show: Callable[[Reparsed], None]) -> None:
+        self._directory, self._snapshot, self._rules, self._show = directory, snapshot, rules, show
+        self._version = rules.version
+        self._under_way = self._pages = self._items = self._failed = 0
+        self._landed = asyncio.Event()
+        self._began_s = self._shown_s = time.monotonic()
+
+    async def run(self, nursery: Nursery, where: str, processes: int, time_limit_s: float) -> Reparsed:
+        state = RocksState(RocksConfig(directory=str(self._directory)))
+        await state.open()
+        journal = self._journal = Journal(
+            JournalConfig(directory=str(self._directory), tables=self._rules.tables(), reserve_bytes=0)
+        )
+        journal.bind("state", state)
+        journal.bind("clock", SystemClock())
+        pool = Pool(nursery, processes, time_limit_s, batch=_BATCH)
+        try:
+            await journal.open()
+            pool.open()
+            await self._submit_all(pool, where)
+            await journal.conclude(read_committed(self._directory).state, "reparse", self._version)
+        finally:
+            await pool.close()
+            await journal.close()
+            await state.close()
+        return self._found()
+
+    async def _submit_all(self, pool: Pool, where: str) -> None:
+        for task in self._tasks(where):
+            if not self._rules.matching(task.raw.url, task.raw.mime):
+                continue
+            while self._under_way >= pool.capacity or self._journal.behind:
+                await self._wait()
+            self._under_way += 1
+            pool.submit(task, partial(self._land, task))
+        while self._under_way:
+            await self._wait()
+
+    async def _wait(self) -> None:
+        self._landed.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._landed.wait(), _SHOW_S)
+        if time.monotonic() - self._shown_s > _SHOW_S:
+            self._shown_s = time.monotonic()
+            self._show(self._found())
+
+    def _tasks(self, where: str) -> Iterator[Task]:
+        config = QueryConfig(time_limit_s=_NO_LIMIT_S)
+        with Query([self._snapshot], config) as query, query.run(_PAGES.format(where=where)) as answer:
+            for batch in answer:
+                for row in batch.to_pylist():
+                    yield self._task(row)
+
+    def _task(self, row: dict[str, Any]) -> Task:
+        raw = Raw(row["url"], row["status"], {}, b"", row["mime"], row["charset"], row["depth"], row["at_s"])
+        return Task(raw, kept=Kept(str(self._directory), row["file"], row["offset"], row["length"]))
+
+    def _land(self, task: Task, made: Made) -> None:
+        self._under_way -= 1
+        self._pages += 1
+        self._items += len(made.items)
+        self._failed += made.outcome != "ok"
+        self._journal.add_handled(task.raw.url, handled_of(made, self._version))
+        self._landed.set()
+
+    def _found(self) -> Reparsed:
+        elapsed_s = time.monotonic() - self._began_s
+        return Reparsed(self._pages, self._items, self._failed, elapsed_s, self._version)

@@ -1,0 +1,132 @@
+"""Crawls made of WARC files: our own, warcio's and wget's."""
+
+import gzip
+import io
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+import whimbrel as w
+from tests.cli.command import run
+from tests.job.site import moved, page, served
+
+LONG = "words and words " * 100
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+TWIN = (200, {**HTML, "ETag": '"t"'}, f"<title>twin</title><a href='/x'>x</a><p>{LONG}</p>")
+PAGES = {
+    "/robots.txt": (404, {}, ""),
+    "/": page("/twin", "/other", "/moved", "/gone", "/packed", "/data.json", title="home"),
+    "/twin": TWIN,
+    "/other": TWIN,
+    "/moved": moved("/twin"),
+    "/packed": (
+        200,
+        {**HTML, "Content-Encoding": "gzip"},
+        gzip.compress(b"<title>packed</title><a href=/y>y</a>" * 20),
+    ),
+    "/data.json": (200, {"Content-Type": "application/json"}, '{"a": 1}'),
+    "/x": page(title="x"),
+    "/y": page(title="y"),
+}
+FACTS = (
+    "SELECT url, host, status, mime, charset, length, wire_bytes, title, description, language, canonical, "
+    "robots_meta, depth, fetched_at, etag, last_modified, digest, fingerprint, duplicate_of, truncated, text "
+    "FROM pages ORDER BY url"
+)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    with served(PAGES) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+def test_a_crawl_comes_back_from_its_own_archive(site: str, tmp_path: Path) -> None:
+    first = w.Crawl(site, delay=0.0, allow_network=["127.0.0.0/8"]).run(tmp_path / "out")
+    archives = sorted(map(str, (tmp_path / "out" / "archive").glob("*.warc.gz")))
+    done = run("import", *archives, "--into", str(tmp_path / "again"), "--json")
+    assert done.code == 0, done.words
+    assert done.json()["passed_over"] == 0
+    second = w.open(tmp_path / "again")
+    assert list(second.sql(FACTS)) == list(first.sql(FACTS))
+    links = "SELECT * FROM links ORDER BY ALL"
+    assert list(second.sql(links)) == list(first.sql(links))
+    fetches = "SELECT url, outcome, reason, status, bytes, redirect_to, discovered_from FROM fetches ORDER BY url"
+    assert list(second.sql(fetches)) == list(first.sql(fetches))
+    assert run("verify", str(tmp_path / "again")).code == 0
+    found = second.get(f"{site}/other")
+    assert found is not None
+    assert b"twin" in found.body
+    assert run("import", *archives, "--into", str(tmp_path / "again")).code == 2
+
+
+# warcio does not close its temporary files.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+def test_what_warcio_wrote(tmp_path: Path) -> None:
+    file = tmp_path / "by-warcio.warc.gz"
+    with file.open("wb") as out:
+        writer = WARCWriter(out, gzip=True)
+        head = StatusAndHeaders(
+            "200 OK", [("Content-Type", "text/html"), ("Transfer-Encoding", "chunked")], protocol="HTTP/1.1"
+        )
+        body = b"<title>one</title><a href=/two>two</a>"
+        chunked = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+        writer.write_record(
+            writer.create_warc_record("http://a.test/", "response", io.BytesIO(chunked), http_headers=head)
+        )
+        writer.write_record(
+            writer.create_warc_record(
+                "dns:a.test", "response", io.BytesIO(b"20260101 a.test"), warc_content_type="text/dns"
+            )
+        )
+        resource = io.BytesIO(b"<title>three</title>")
+        writer.write_record(
+            writer.create_warc_record("http://a.test/3", "resource", resource, warc_content_type="text/html")
+        )
+    done = run("import", str(file), "--into", str(tmp_path / "out"), "--json")
+    assert done.code == 0, done.words
+    assert done.json()["passed_over"] == 1
+    rows = w.open(tmp_path / "out").sql("SELECT url, title, decode(body(url)) FROM pages ORDER BY url")
+    assert list(rows) == [
+        ("http://a.test/", "one", body.decode()),
+        ("http://a.test/3", "three", "<title>three</title>"),
+    ]
+    assert list(w.open(tmp_path / "out").sql("SELECT target FROM links")) == [("http://a.test/two",)]
+
+
+@pytest.mark.skipif(shutil.which("wget") is None, reason="wget is not installed")
+def test_what_wget_wrote(site: str, tmp_path: Path) -> None:
+    command = [
+        "wget",
+        "-q",
+        "-r",
+        "-l",
+        "2",
+        "--warc-file",
+        str(tmp_path / "by-wget"),
+        "-P",
+        str(tmp_path / "files"),
+        site + "/",
+    ]
+    subprocess.run(command, check=False, capture_output=True, timeout=60)
+    done = run("import", str(tmp_path / "by-wget.warc.gz"), "--into", str(tmp_path / "out"))
+    assert done.code == 0, done.words
+    titles = {title for (title,) in w.open(tmp_path / "out").sql("SELECT title FROM pages WHERE mime = 'text/html'")}
+    assert {"home", "twin", "packed", "x"} <= titles
+    assert run("verify", str(tmp_path / "out")).code == 0
+
+
+def test_what_is_no_warc_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "not.warc.gz"
+    file.write_bytes(b"hello")
+    done = run("import", str(file), "--into", str(tmp_path / "out"))
+    assert done.code == 1
+    assert "not.warc.gz" in done.words
+    missing = run("import", str(tmp_path / "none"), "--into", str(tmp_path / "out"))
+    assert missing.code == 1
+    assert not (tmp_path / "out").exists()
