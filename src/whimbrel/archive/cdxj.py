@@ -73,11 +73,12 @@ def index_line(record: Record, http_head: bytes, file: str) -> bytes:
     return line(record.kind, url, http_head, digest, date, Place(file, record.offset, record.length))
 
 
-def line(kind: str, url: str, http_head: bytes, digest: str, date: str, place: Place) -> bytes:
-    """The line of a response or revisit. `place.file` is the segment's name without its folder."""
+def line(kind: str, url: str, http_head: bytes, digest: str, date: str, place: Place, key: str = "") -> bytes:
+    """The line of a response or revisit. `place.file` is the segment's name without its folder; `key` is the URL's SURT
+    where it is known."""
     plain = _PLAIN_HEAD.fullmatch(http_head) if kind == "response" and digest else None
     fields = _odd_fields(kind, url, http_head, digest, place) if plain is None else _fields(url, plain, digest, place)
-    return f"{_key(url)} {_timestamp(date)} {fields}\n".encode()
+    return f"{key or _key(url)} {_timestamp(date)} {fields}\n".encode()
 
 
 def _fields(url: str, head: re.Match[bytes], digest: str, place: Place) -> str:

@@ -136,7 +136,7 @@ def _request(capture: Capture, record_id: str, about: str) -> Parts:
 
 
 def _fields(kind: str, record_id: str, about: str, fields: tuple[tuple[str, str], ...]) -> Parts:
-    lines = "".join(f"{_UNSAFE_IN_NAME.sub('-', name)}: {_safe_line(value)}\r\n" for name, value in fields)
+    lines = "".join([f"{_safe_name(name)}: {_safe_line(value)}\r\n" for name, value in fields])
     return _record(kind, record_id, about, "application/warc-fields", lines.encode(errors="replace"))
 
 
@@ -175,5 +175,10 @@ def safe_url(url: str) -> str:
     return _UNSAFE_IN_URL.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode(errors="replace")), url)
 
 
+@lru_cache(maxsize=64)
+def _safe_name(name: str) -> str:
+    return _UNSAFE_IN_NAME.sub("-", name)
+
+
 def _safe_line(value: str) -> str:
-    return _UNSAFE_IN_LINE.sub(" ", value).strip()
+    return value.strip() if value.isprintable() else _UNSAFE_IN_LINE.sub(" ", value).strip()

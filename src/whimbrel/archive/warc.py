@@ -9,6 +9,8 @@ from whimbrel.archive.member import compressor
 from whimbrel.archive.record import Parts, answer_kind, capture_records, safe_url, warc_date, warcinfo_record
 from whimbrel.disk import Disk, DiskFile
 from whimbrel.flow import Config
+from whimbrel.url import restore
+from whimbrel.url.surt import surt_of
 
 FOLDER = "archive"
 WRITE_BYTES = 1 << 20
@@ -237,7 +239,10 @@ def _index_line(capture: Capture, http_head: bytes, place: Place) -> bytes:
     """What a reader of the segment would find in the answer's record."""
     kind, digest = answer_kind(capture, http_head)
     at = Place(place.file.rpartition("/")[2], place.offset, place.length)
-    return cdxj.line(kind, safe_url(capture.url), http_head, digest, warc_date(capture.at_s), at)
+    url = safe_url(capture.url)
+    # A capture's URL is canonical already: it need not be parsed again, unless it had to be changed.
+    key = surt_of(restore(url)) if url is capture.url else ""
+    return cdxj.line(kind, url, http_head, digest, warc_date(capture.at_s), at, key)
 
 
 def _number(name: str) -> int:

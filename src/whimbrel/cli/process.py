@@ -23,14 +23,14 @@ _TRIM_THRESHOLD: Final = -1
 _SETTINGS: Final = ((_ARENA_MAX, 2), (_MMAP_THRESHOLD, 1 << 20), (_TRIM_THRESHOLD, 16 << 20))
 _ENVIRONMENT: Final = {"MIMALLOC_PURGE_DELAY": "2000", "OPENBLAS_NUM_THREADS": "1"}
 """Unless the user has other wishes. The first is in milliseconds."""
-_OBJECTS: Final = 20_000
+_OBJECTS: Final = 50_000
 
 
 def tune_memory() -> None:
     """To be called before Arrow is imported: libraries read their settings once."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    gc.set_threshold(_OBJECTS)
+    gc.set_threshold(_OBJECTS, 20, 50)
     if sys.platform != "linux":
         return
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

@@ -36,7 +36,7 @@ class JournalConfig(Config, frozen=True):
     """The crawl's directory."""
     every_s: float = 1.0
     """The time between two commits."""
-    group_bytes: int = 8_000_000
+    group_bytes: int = 16_000_000
     """Bodies, texts and links of one group; beyond that it is sealed at once. Two groups are in memory."""
     group_visits: int = 20_000
     """Visits in one group; likewise."""

@@ -35,8 +35,10 @@ _HINTS: Final = ("sid=", "sessionid", "cftoken=")
 def surt(text: str) -> str:
     """The SURT of an http or https URL; any other text stays as it is."""
     url = parse(text)
-    if url is None:
-        return text
+    return text if url is None else surt_of(url)
+
+
+def surt_of(url: Url) -> str:
     # One replacement, not a repeated one, and one `www` only: so does cdxj-indexer.
     host = url.host.strip("[]").replace("..", ".").strip(".")
     where, _, query = url.target.partition("?")

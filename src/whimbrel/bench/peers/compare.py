@@ -42,6 +42,7 @@ def compare(plan: Plan, say: Callable[[str], None]) -> Found:
             present.append(peer)
             versions[peer.name] = version
     state = Path(plan.work) / "state"
+    shutil.rmtree(state, ignore_errors=True)  # of a comparison that was killed
     state.mkdir()
     try:
         served = [_served(plan, spec, say) for spec in plan.corpora]
