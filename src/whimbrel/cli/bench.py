@@ -11,6 +11,7 @@ from rich.table import Table
 
 from whimbrel.cli.display import plain_console
 from whimbrel.cli.politeness import politeness
+from whimbrel.cli.query_bench import query
 from whimbrel.cli.scale import scale
 from whimbrel.cli.unit import duration_s
 from whimbrel.cli.wide import wide
@@ -19,6 +20,7 @@ app = typer.Typer(no_args_is_help=True, help="Measure Whimbrel on this machine."
 app.command("politeness")(politeness)
 app.command("wide")(wide)
 app.command("scale")(scale)
+app.command("query")(query)
 JsonOption = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 DIRECT_US = 1.0

@@ -34,6 +34,10 @@ def crawl(
     seeds_file: Annotated[
         str | None, typer.Option("--seeds", metavar="FILE", help="More seeds, one per line; - reads standard input.")
     ] = None,
+    seeds_from: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--seeds-from", metavar="URL SQL", help="More seeds, from a database: sqlite:///urls.db."),
+    ] = None,
     sitemap: Annotated[bool | None, typer.Option("--sitemap", help="Look for /sitemap.xml on every host.")] = None,
     mode: Annotated[str | None, typer.Option(help="site or broad.", show_default="site")] = None,
     scope: Annotated[
@@ -95,7 +99,7 @@ def crawl(
         "wiring": None if wiring is None else _wiring(wiring),
         "with_files": [str(path.resolve()) for path in with_ or ()] or None,
         "set": parsed_settings(set_ or []) or None,
-        "seeds": _all_seeds(seeds or [], seeds_file) or None,
+        "seeds": [*_all_seeds(seeds or [], seeds_file), *_database_seeds(seeds_from)] or None,
     }
     given = _given(found, job)
     directory = into or _default_directory(given)
@@ -163,6 +167,12 @@ def _all_seeds(named: list[str], file: str | None) -> list[str]:
         raise OptionError(f"--seeds {file}: {error}") from error
     lines = (line.strip() for line in text.splitlines())
     return [*named, *(line for line in lines if line and not line.startswith("#"))]
+
+
+def _database_seeds(asked: tuple[str, str] | None) -> list[str]:
+    from whimbrel.job.database import seeds_from
+
+    return [] if asked is None else seeds_from(*asked)
 
 
 def _wiring(name: str) -> str:

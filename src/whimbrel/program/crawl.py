@@ -14,6 +14,7 @@ from whimbrel.handle.rule import Filter, Handler, Rules, handler
 from whimbrel.handle.rule import filter as filter_
 from whimbrel.job.crawl import crawl as begin_crawl
 from whimbrel.job.crawl import resume as resume_crawl
+from whimbrel.job.database import seeds_from as database_seeds
 from whimbrel.job.options import JOB_FILE, Given, combined, environment, read_job
 from whimbrel.job.progress import Progress, Result
 from whimbrel.job.stop import Stop
@@ -43,10 +44,18 @@ class Crawl:
     that cannot be used.
     """
 
-    def __init__(self, *seeds: str, job: "str | os.PathLike[str] | None" = None, **options: Unpack[Keywords]) -> None:
+    def __init__(
+        self,
+        *seeds: str,
+        job: "str | os.PathLike[str] | None" = None,
+        seeds_from: tuple[str, str] | None = None,
+        **options: Unpack[Keywords],
+    ) -> None:
+        """`seeds_from` is the URL of a database and a SELECT (`job.database`)."""
         given: dict[str, Any] = {key: _plain(value) for key, value in options.items()}
-        if seeds:
-            given["seeds"] = list(seeds)
+        found = [*seeds, *([] if seeds_from is None else database_seeds(*seeds_from))]
+        if found:
+            given["seeds"] = found
         layers: list[tuple[str, dict[str, Any]]] = []
         if job is not None:
             layers.append((os.fspath(job), read_job(Path(job))))

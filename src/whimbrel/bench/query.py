@@ -1,0 +1,136 @@
+"""How long questions take on the tables of a large crawl, which is made up: a million pages, fifty million links."""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from whimbrel.commit.committed import Committed, publish
+from whimbrel.disk import Disk
+
+QUESTIONS: Final = {
+    "group-by": "SELECT host, count(*), sum(length) FROM pages GROUP BY host ORDER BY 2 DESC LIMIT 20",
+    "in-degree": "SELECT target_key, count(*) AS links FROM links GROUP BY target_key ORDER BY links DESC LIMIT 20",
+    "join": """SELECT page.url, page.title, counted.links FROM (
+                   SELECT target_key, count(*) AS links FROM links GROUP BY target_key ORDER BY links DESC LIMIT 1000
+               ) counted JOIN pages page ON page.id = counted.target_key ORDER BY links DESC LIMIT 20""",
+}
+_FILE_PAGES: Final = 100_000
+_HOSTS: Final = 20_000
+MOST_S: Final = 4.0
+MOST_BYTES: Final = 2_000_000_000
+
+
+class Asked(msgspec.Struct, frozen=True):
+    name: str
+    seconds: float
+    cpu_s: float
+    peak_bytes: int
+    rows: int
+
+    @property
+    def met(self) -> bool:
+        return self.seconds <= MOST_S and self.peak_bytes <= MOST_BYTES
+
+
+def make(directory: Path, pages: int, links_per_page: int, say: Callable[[str], None]) -> None:
+    """Tables as a crawl leaves them, in files as it writes them. Links go to few pages often and to many seldom."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute
+    import pyarrow.parquet as pq
+
+    from whimbrel.facts.schema import dictionary_columns, schema
+
+    facts = directory / "facts"
+    facts.mkdir(parents=True)
+    random = np.random.default_rng(1)
+    ids = random.integers(0, 1 << 63, pages, dtype=np.uint64)
+    listed = []
+    for number, begin in enumerate(range(0, pages, _FILE_PAGES), 1):
+        count = min(_FILE_PAGES, pages - begin)
+        for table, made in (
+            ("pages", _pages(np, pa, ids, begin, count, schema("pages"))),
+            ("links", _links(np, pa, random, ids, range(begin, begin + count), links_per_page, schema("links"))),
+        ):
+            path = facts / f"{table}-{number}.parquet"
+            pq.write_table(
+                made, path, compression="zstd", compression_level=1, use_dictionary=dictionary_columns(table),
+                row_group_size=100_000,
+            )  # fmt: skip
+            listed.append(f"facts/{path.name}")
+        say(f"{begin + count:,} pages, {(begin + count) * links_per_page:,} links")
+    publish(directory, Committed(number=1, at_s=time.time(), parquet=listed, state="done"), Disk())
+
+
+def _pages(np: Any, pa: Any, ids: Any, begin: int, count: int, schema: Any) -> Any:
+    numbers = np.arange(begin, begin + count)
+    hosts = [f"host-{number % _HOSTS}.example" for number in numbers]
+    made = {
+        "id": ids[begin : begin + count],
+        "url": [f"https://{host}/section/{number}.html" for host, number in zip(hosts, numbers, strict=True)],
+        "host": hosts,
+        "status": np.full(count, 200, np.int16),
+        "mime": ["text/html"] * count,
+        "length": numbers % 90_000,
+        "title": [f"Page number {number}" for number in numbers],
+        "text": ["some words of a page " * 40] * count,
+    }
+    return pa.table(
+        [
+            pa.array(made[field.name], field.type) if field.name in made else pa.nulls(count, field.type)
+            for field in schema
+        ],
+        schema=schema,
+    )
+
+
+def _links(np: Any, pa: Any, random: Any, ids: Any, pages: range, each: int, schema: Any) -> Any:
+    rows = len(pages) * each
+    targets = (len(ids) * random.random(rows) ** 3).astype(np.int64)
+    sources = np.repeat(np.arange(pages.start, pages.stop), each)
+    text = pa.compute.binary_join_element_wise(
+        "https://host.example/section/", pa.array(targets).cast(pa.string()), ".html", ""
+    )
+    made = {
+        "source_key": pa.array(ids[sources]),
+        "target_key": pa.array(ids[targets]),
+        "source": pa.compute.binary_join_element_wise(
+            "https://host.example/section/", pa.array(sources).cast(pa.string()), ".html", ""
+        ),
+        "target": text,
+        "anchor": pa.array(["an anchor"] * 1_000).take(pa.array(np.arange(rows) % 1_000)),
+        "rel": pa.array([""]).take(pa.array(np.zeros(rows, np.int64))),
+        "kind": pa.array(["a"]).take(pa.array(np.zeros(rows, np.int64))),
+    }
+    return pa.table([made[field.name] for field in schema], schema=schema)
+
+
+def ask(directory: Path) -> list[Asked]:
+    """Each question in a process of its own, as the command asks it."""
+    found = []
+    for name in QUESTIONS:
+        command = [sys.executable, "-m", "whimbrel.bench.query", str(directory), name]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+        found.append(msgspec.convert(json.loads(done.stdout), Asked))
+    return found
+
+
+def _answer(directory: Path, name: str) -> Asked:
+    from whimbrel.query.opened import Opened
+
+    opened = Opened([directory])
+    began_s, began_cpu_s = time.monotonic(), time.process_time()
+    rows = len(opened.sql(QUESTIONS[name]))
+    seconds, cpu_s = time.monotonic() - began_s, time.process_time() - began_cpu_s
+    return Asked(name, seconds, cpu_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, rows)
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(msgspec.json.encode(_answer(Path(sys.argv[1]), sys.argv[2])))
