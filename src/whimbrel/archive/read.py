@@ -11,6 +11,8 @@ from isal import isal_zlib
 from whimbrel.archive.head import end_of_head
 
 _CHUNK_BYTES = 16_384
+_AT_ONCE_BYTES = 4_000_000
+_AT_ONCE_INFLATED_BYTES = 64_000_000
 _MAX_HEADER_BYTES = 1 << 20
 _END = b"\r\n\r\n"
 _HTTP = "application/http"
@@ -177,6 +179,10 @@ def read_records(path: Path, offset: int = 0, length: int | None = None) -> Iter
 
 def read_capture(directory: Path, file: str, offset: int, length: int) -> Stored:
     """What the tables' warc_file, warc_offset and warc_length point at. Raises SegmentDamaged, or OSError."""
+    if length <= _AT_ONCE_BYTES:
+        found = _read_at_once(directory / file, offset, length)
+        if found is not None:
+            return found
     for record in read_records(directory / file, offset, length):
         head = record.http_head()
         stored = Stored(record.headers, head, record.read())
@@ -185,6 +191,34 @@ def read_capture(directory: Path, file: str, offset: int, length: int) -> Stored
             raise SegmentDamaged(file, offset, f"is {record.length} bytes long, not {length}")
         return stored
     raise SegmentDamaged(file, offset, "an empty place")
+
+
+def _read_at_once(path: Path, offset: int, length: int) -> Stored | None:
+    """A record without surprises, at half the cost; None for any other, which the reader above has to judge."""
+    with _opened(path) as fd:
+        data = os.pread(fd, length, offset)
+    inflate = isal_zlib.decompressobj(wbits=31)
+    try:
+        block: bytes = inflate.decompress(data, _AT_ONCE_INFLATED_BYTES)
+    except _GZIP_ERROR:
+        return None
+    begin = block.find(_END)
+    if not inflate.eof or inflate.unused_data or begin < 0 or block[:8] != b"WARC/1.1" or block[-4:] != _END:
+        return None
+    pairs = [line.partition(":") for line in block[:begin].decode(errors="replace").split("\r\n")[1:]]
+    headers = tuple((name.strip(), value.strip()) for name, _, value in pairs)
+    said = {name.lower(): value for name, value in headers}
+    begin += len(_END)
+    if said.get("content-length") != str(len(block) - begin - len(_END)):
+        return None
+    if not said.get("content-type", "").startswith(_HTTP):
+        return Stored(headers, b"", block[begin : -len(_END)])
+    end = block.find(_END, begin)
+    # A head that ends elsewhere for some readers is looked at closely.
+    if end < 0 or end_of_head(block[begin : end + len(_END)]) != end + len(_END) - begin:
+        return None
+    end += len(_END)
+    return Stored(headers, block[begin:end], block[end : -len(_END)])
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import datetime as dt
 import hashlib
 import re
 import types
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -71,17 +72,23 @@ def key_of(kind: type[Item]) -> tuple[str, ...]:
 
 
 def columns_of(kind: type[Item]) -> Columns:
+    return tuple((name, column) for name, column, _ in _fields(kind))
+
+
+@lru_cache(maxsize=256)
+def _fields(kind: type[Item]) -> tuple[tuple[str, str, Any], ...]:
+    """Name, kind of column and type of each."""
     hints = get_type_hints(kind)
-    return tuple((name, _kind(hints[name])) for name in kind.__struct_fields__)
+    return tuple((name, _kind(hints[name]), hints[name]) for name in kind.__struct_fields__)
 
 
 def values_of(item: Item) -> list[Any]:
     """The fields as the table keeps them. TypeError when one is not what its class says."""
-    hints, found = get_type_hints(type(item)), []
-    for name, kind in columns_of(type(item)):
+    found = []
+    for name, kind, hint in _fields(type(item)):
         value = getattr(item, name)
         try:
-            value = msgspec.convert(value, hints[name], from_attributes=True)
+            value = msgspec.convert(value, hint, from_attributes=True)
         except msgspec.ValidationError as error:
             raise TypeError(f"{type(item).__name__}.{name}: {error}") from error
         found.append(_stored(value, kind))

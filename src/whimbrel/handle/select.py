@@ -1,7 +1,7 @@
 """What selectors find on a page, whichever library looked for it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Protocol, overload
 
 from whimbrel.url import Url, resolve
@@ -23,7 +23,8 @@ class Node(Protocol):
 class Selected:
     """Elements in document order, perhaps none. `text`, `number`, `href` and `attr` are about the first of them."""
 
-    def __init__(self, nodes: "list[Node]", base: Url) -> None:
+    def __init__(self, nodes: "list[Node]", base: Callable[[], Url]) -> None:
+        """`base` is asked for when a link has to be made absolute, and not before."""
         self._nodes = nodes
         self._base = base
 
@@ -58,11 +59,13 @@ class Selected:
     @property
     def href(self) -> str | None:
         """Where the first one links to, made absolute; None when it does not, or not to an http or https URL."""
-        return _absolute(self._nodes[0], self._base) if self._nodes else None
+        return _absolute(self._nodes[0], self._base()) if self._nodes else None
 
     @property
     def hrefs(self) -> list[str]:
-        return [href for node in self._nodes if (href := _absolute(node, self._base)) is not None]
+        base = self._base() if self._nodes else None
+        found = [_absolute(node, base) for node in self._nodes if base is not None]
+        return [href for href in found if href is not None]
 
     def attr(self, name: str, default: str = "") -> str:
         found = self._nodes[0].attribute(name) if self._nodes else None
