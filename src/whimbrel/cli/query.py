@@ -1,8 +1,12 @@
 """`whimbrel query`."""
 
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from threading import get_native_id
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -12,6 +16,9 @@ from whimbrel.query.form import Format
 
 if TYPE_CHECKING:
     from whimbrel.query.sql import Answer
+
+
+_NICE: Final = 10
 
 
 def query(
@@ -34,15 +41,26 @@ def query(
 
     if form is Format.PARQUET and sys.stdout.isatty():
         raise typer.BadParameter("Parquet is not for a terminal; send it to a file: > answer.parquet")
-    try:
-        config = QueryConfig(time_limit_s=duration_s(max_time))
+    config = QueryConfig(time_limit_s=duration_s(max_time))
+
+    def answered() -> None:
         crawls = [latest_snapshot(directory) for directory in directories]
         with Query(crawls, config) as asked, asked.run(sql) as answer:
             _show(answer, form)
+
+    try:
+        with ThreadPoolExecutor(1, "query", _be_nice) as thread:
+            thread.submit(answered).result()
     except (NotACrawl, QueryRefused) as error:
         _end(str(error), 2)
     except (QueryFailed, FactsDamaged) as error:
         _end(str(error), 1)
+
+
+def _be_nice() -> None:
+    """This thread comes after a crawl on the same machine."""
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, get_native_id(), _NICE)
 
 
 def _show(answer: "Answer", form: Format) -> None:

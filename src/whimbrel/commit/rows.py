@@ -1,5 +1,6 @@
 """Rows of the tables, made from visits that are over."""
 
+from hashlib import blake2b
 from typing import Any, Final
 
 import xxhash
@@ -70,7 +71,8 @@ def handled_rows(
     url: str, at_s: float, handled: Handled
 ) -> tuple[tuple[Any, ...], list[tuple[str, tuple[tuple[str, str], ...], tuple[Any, ...]]]]:
     """The row of `handled`, and for each item its table, columns and row."""
-    run = xxhash.xxh3_64_intdigest(f"{url}\n{handled.version}\n{at_s!r}".encode())
+    # Not xxh3, which is easy to collide on purpose: a page must not hide what was made of another.
+    run = int.from_bytes(blake2b(f"{url}\n{handled.version}\n{at_s!r}".encode(), digest_size=8).digest())
     items = [
         (table, columns, (*values, run, url, at_s, key or b"%d %d" % (run, number)))
         for number, (table, columns, values, key) in enumerate(handled.items)
