@@ -2,8 +2,8 @@
 
 import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_native_id
 from typing import TYPE_CHECKING, Annotated, Final
@@ -42,25 +42,29 @@ def query(
     if form is Format.PARQUET and sys.stdout.isatty():
         raise typer.BadParameter("Parquet is not for a terminal; send it to a file: > answer.parquet")
     config = QueryConfig(time_limit_s=duration_s(max_time))
-
-    def answered() -> None:
-        crawls = [latest_snapshot(directory) for directory in directories]
-        with Query(crawls, config) as asked, asked.run(sql) as answer:
-            _show(answer, form)
-
     try:
-        with ThreadPoolExecutor(1, "query", _be_nice) as thread:
-            thread.submit(answered).result()
+        with _nicely():
+            crawls = [latest_snapshot(directory) for directory in directories]
+            with Query(crawls, config) as asked, asked.run(sql) as answer:
+                _show(answer, form)
     except (NotACrawl, QueryRefused) as error:
         _end(str(error), 2)
     except (QueryFailed, FactsDamaged) as error:
         _end(str(error), 1)
 
 
-def _be_nice() -> None:
-    """This thread comes after a crawl on the same machine."""
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, get_native_id(), _NICE)
+@contextmanager
+def _nicely() -> Iterator[None]:
+    """This thread comes after a crawl on the same machine. Not everybody may take that back; most end here anyway."""
+    thread = get_native_id()
+    before = os.getpriority(os.PRIO_PROCESS, thread)
+    try:
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, thread, max(before, _NICE))
+        yield
+    finally:
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, thread, before)
 
 
 def _show(answer: "Answer", form: Format) -> None:
