@@ -45,7 +45,7 @@ def test_every_url_of_a_small_wild_web_ends_as_the_truth_says(tmp_path: Path, or
 @pytest.mark.long
 @pytest.mark.parametrize("order", ["breadth", "depth", "ascend"])
 def test_every_url_of_a_large_wild_web_ends_as_the_truth_says(tmp_path: Path, order: str) -> None:
-    spec = wild(2_000, 50, often=0.003, slow=0.0002, endless=0.00002 if order == "ascend" else 0.0002)
+    spec = wild(2_000, 50, often=0.003, slow=0.0002, endless=0.000004 if order == "ascend" else 0.0002)
     with serve(spec, tmp_path / "web") as served:
         command = ["--order", order, "--connections", "256"]
         found = crawled(served, tmp_path / "crawl", *command, timeout_s=1700, **PATIENT)
