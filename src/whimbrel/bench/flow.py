@@ -11,7 +11,7 @@ import msgspec
 
 from whimbrel.flow import Async, ComponentSpec, ConnectorSpec, In, Job, Out, Sync, Wiring, check
 
-ITEMS: Final = 60_000
+ITEMS: Final = 30_000
 ROUNDS: Final = 3
 _HOPS: Final = 4
 
