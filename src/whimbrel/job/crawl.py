@@ -98,7 +98,9 @@ def _finished(directory: Path) -> Committed | None:
     last = _last(directory)
     tails = any(name.startswith("facts/tail-") for name in last.files)
     indexed = all(index_path(directory / name).exists() for name in last.archive())
-    return last if last.state == "done" and not tails and indexed else None
+    # A power failure may bring files back that had been deleted.
+    present = {f"facts/{path.name}" for path in (directory / "facts").glob("*")}
+    return last if last.state == "done" and not tails and indexed and present <= {*last.parquet} else None
 
 
 def check_empty(directory: Path) -> None:
