@@ -40,7 +40,7 @@ _EXPECTED: Final = {
     "whimbrel.state.rocks": "StateError",
 }
 """Errors whose message is all that a user needs."""
-_BENCH: Final = {"brotli", "cryptography", "dns", "h2", "warcio", "zstandard"}
+_BENCH: Final = {"brotli", "cryptography", "dns", "h2", "numpy", "zstandard"}
 """What only the `bench` extra installs."""
 
 
