@@ -1,8 +1,11 @@
 """Whimbrel itself, as anybody calls it."""
 
+import compileall
 import sys
+from pathlib import Path
 from typing import Final
 
+import whimbrel
 from whimbrel.bench.peers.api import CorpusName, Visit
 from whimbrel.version import __version__
 
@@ -20,6 +23,8 @@ class Whimbrel:
         return __version__
 
     def command(self, visit: Visit) -> list[str]:
+        # Peers were compiled when they were installed; a clone that may not write bytecode is compiled at every start.
+        compileall.compile_dir(Path(whimbrel.__file__).parent, quiet=2)
         few = len(visit.seeds) <= _MANY_SEEDS
         command = [sys.executable, "-m", "whimbrel", "crawl", *(visit.seeds if few else ())]
         command += [] if few else ["--seeds", visit.seed_file]
