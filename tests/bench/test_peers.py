@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from whimbrel.bench.peers.api import HTTPS_PORT, PUBLIC_DNS_PORT, CorpusSpec, Found, Run
-from whimbrel.bench.peers.corpus import Corpus, realistic, small
+from whimbrel.bench.peers.corpus import Corpus, quotes, realistic, small
 from whimbrel.bench.peers.page import origin
 from whimbrel.bench.peers.plot import plot
 from whimbrel.bench.peers.private import find_way
@@ -134,7 +134,7 @@ def test_the_median_of_the_rounds_counts_and_the_bars_are_judged_by_it() -> None
     assert list(table[0].spread) == pytest.approx([1.0, 90.0])
     assert table[1].ratio == pytest.approx(12.5)
     assert {verdict.peer: verdict.state for verdict in verdicts(table)} == {"scrapy": "met", "wget2": "missed"}
-    assert exit_code(verdicts(table)) == 1
+    assert exit_code(table) == 1
 
 
 def test_a_crawl_that_left_pages_out_meets_no_bar() -> None:
@@ -145,7 +145,7 @@ def test_a_crawl_that_left_pages_out_meets_no_bar() -> None:
 def test_a_bar_without_its_peer_is_not_judged() -> None:
     table = rows(found_of(run_of("whimbrel", 0.001), run_of("scrapy", 5.0)))
     assert [verdict.state for verdict in verdicts(table)] == ["met", "not judged"]
-    assert exit_code(verdicts(table)) == 3
+    assert exit_code(table) == 3
 
 
 def test_the_plot_has_a_bar_for_every_peer_that_fetched_something() -> None:
@@ -197,6 +197,14 @@ def test_a_peer_fetches_every_page_once_and_its_costs_are_known(peer: str, spec:
 def test_whimbrel_fetches_every_page_once(spec: CorpusSpec, tmp_path: Path) -> None:
     run = small_run(tmp_path, "whimbrel", spec)
     assert (run.pages, run.fetches) == (run.expected, run.expected), run
+
+
+@pytest.mark.parametrize("peer", ["whimbrel", "scrapy"])
+def test_whoever_extracts_items_walks_the_quotes_by_their_own_links(peer: str, tmp_path: Path) -> None:
+    needed(peer)
+    run = small_run(tmp_path, peer, quotes(100))
+    assert (run.pages, run.fetches) == (run.expected, run.expected) == (100, 100), run
+    assert run.kept[".parquet" if peer == "whimbrel" else ".jsonl"] > 10_000
 
 
 def test_a_peer_that_is_not_installed_is_listed_with_that_reason(tmp_path: Path) -> None:

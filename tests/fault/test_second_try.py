@@ -18,7 +18,7 @@ from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.state.group import Group
 from whimbrel.state.rocks import RocksConfig, RocksState
 
-SETTINGS = Settings(Crash(), 0, text=True)
+SETTINGS = Settings(Crash(), 0, text=True, simhash=True)
 
 
 class BrokenDisk(Disk):

@@ -23,7 +23,7 @@ def test_the_later_layer_wins_and_each_value_keeps_its_origin(monkeypatch: pytes
     line = {"order": "breadth", "set": {"frontier": {"retry_s": 2.0}}}
     found = combined([("job.toml", job), ("environment", environment()), ("command line", line)])
     options = found.options
-    assert (options.delay, options.connections, options.order, options.max_depth) == (2.0, 7, "breadth", 20)
+    assert (options.delay, options.connections, options.order, options.max_depth) == (2.0, 7, "breadth", None)
     assert options.set == {"frontier": {"retry_s": 2.0, "park_after": 9}}
     assert found.origins["delay"] == "environment"
     assert found.origins["connections"] == "job.toml"

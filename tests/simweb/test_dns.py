@@ -268,6 +268,19 @@ def test_dns_rebinding(server: Server) -> None:
     assert {record[1] for answer in answers for record in answer} == {1}
 
 
+def test_a_question_that_is_sent_again_counts_once(server: Server) -> None:
+    """A client that hears nothing repeats its question; if it got another answer, it would depend on the load."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(5)
+        answers = []
+        for number in (7, 7, 7, 8, 8, 9):
+            question = dns.message.make_query("dns-rebinding.exhibit.test", "A", id=number)
+            client.sendto(question.to_wire(), ("127.0.0.1", server.port))
+            answer = dns.message.from_wire(client.recv(4096))
+            answers.append(answer.answer[0].to_rdataset()[0].to_text() == "10.1.2.3")
+    assert answers == [False] * 5 + [True]
+
+
 def test_dns_recovers(server: Server) -> None:
     assert server.dig_exhibit("dns-recovers", "AAAA").is_no_data
     seen = [server.dig_exhibit("dns-recovers") for _ in range(4)]

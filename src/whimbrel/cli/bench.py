@@ -86,10 +86,13 @@ def simweb(
 @app.command()
 def peers(
     corpus: Annotated[
-        list[str] | None, typer.Option(help="small or realistic; may be repeated. Both by default.")
+        list[str] | None,
+        typer.Option(help="small, realistic or quotes (items taken out of pages); may be repeated. All by default."),
     ] = None,
     peer: Annotated[list[str] | None, typer.Option(help="Only this crawler; may be repeated.")] = None,
-    pages: Annotated[int, typer.Option(min=1, help="Pages of the small corpus, on 100 hosts.")] = 20_000,
+    pages: Annotated[
+        int, typer.Option(min=1, help="Pages of the small corpus, on 100 hosts; quotes has half.")
+    ] = 20_000,
     hosts: Annotated[int, typer.Option(min=1, help="Hosts of the realistic corpus, with 3 pages each.")] = 20_000,
     sample: Annotated[int, typer.Option(min=1, help="About how many pages of a corpus slow peers crawl.")] = 2_000,
     rounds: Annotated[int, typer.Option(min=1, help="Rounds, peer after peer; the median counts.")] = 1,
@@ -112,7 +115,11 @@ def peers(
     from whimbrel.bench.peers.runner import NAMES
     from whimbrel.bench.peers.start import Options, start
 
-    specs = {"small": corpora.small(pages), "realistic": corpora.realistic(hosts)}
+    specs = {
+        "small": corpora.small(pages),
+        "realistic": corpora.realistic(hosts),
+        "quotes": corpora.quotes(pages // 2),
+    }
     options = Options(
         corpora=[specs[_one_of(name, tuple(specs))] for name in corpus or specs],
         peers=[_one_of(name, NAMES) for name in peer or ()],
@@ -137,7 +144,7 @@ def peers(
         typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
     else:
         report.show(plain_console(), found)
-    raise typer.Exit(report.exit_code(judged))
+    raise typer.Exit(report.exit_code(table))
 
 
 def _one_of(name: str, known: tuple[str, ...]) -> str:

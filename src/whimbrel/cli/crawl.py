@@ -53,7 +53,8 @@ def crawl(
     max_pages: Annotated[int | None, typer.Option(min=1, help="Stop after this many requests for pages.")] = None,
     max_pages_per_host: Annotated[int | None, typer.Option(min=1, help="1,000 in broad mode.")] = None,
     max_depth: Annotated[
-        int | None, typer.Option(min=0, help="Hops from a seed; 0: no limit.", show_default="20")
+        int | None,
+        typer.Option(min=0, help="Hops from a seed; 0: no limit.", show_default="20; no limit with --follow handlers"),
     ] = None,
     max_time: Annotated[str | None, typer.Option(metavar="DURATION", help="Stop after this time: 10m.")] = None,
     max_bytes: Annotated[str | None, typer.Option(metavar="SIZE", help="Stop after this many bytes: 10GB.")] = None,

@@ -130,7 +130,7 @@ class Committer:
         reach("begun")
         places = self._append(work)
         reach("archive-appended")
-        self._facts.append(group.number, rows(work, places, text=settings.text))
+        self._facts.append(group.number, rows(work, places, text=settings.text, simhash=settings.simhash))
         reach("facts-appended")
         self._archive.sync()
         reach("archive-synced")
@@ -219,6 +219,7 @@ class Settings(msgspec.Struct, frozen=True):
     crash: Crash
     reserve_bytes: int
     text: bool
+    simhash: bool
 
 
 def recovered(state_get: Callable[[str, bytes], bytes | None]) -> Committed:

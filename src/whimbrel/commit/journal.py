@@ -44,6 +44,9 @@ class JournalConfig(Config, frozen=True):
     """Free space below which the crawl pauses."""
     text: bool = True
     """Keep the visible text of pages in the tables."""
+    simhash: bool = True
+    """Compute the SimHash of that text, which finds near-duplicates: about 30 µs for 25 KB. It needs the text from the
+    parser, but not in the tables."""
     segment_bytes: int = 1_000_000_000
     """A WARC file longer than this is sealed, and the next one begins."""
     compression: str = "isal"
@@ -114,7 +117,7 @@ class Journal(Provider):
         facts = ParquetFacts(directory, FactsConfig(tail_bytes=config.tail_bytes), disk)
         last = recovered(self.state.get)
         self._committer = Committer(directory, self.state, archive, facts, disk, last)
-        self._settings = Settings(Crash(config.crash_at), config.reserve_bytes, config.text)
+        self._settings = Settings(Crash(config.crash_at), config.reserve_bytes, config.text, config.simhash)
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="committer")
         self._number = last.number

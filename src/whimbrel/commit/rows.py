@@ -8,14 +8,13 @@ import xxhash
 from whimbrel.archive.api import Place
 from whimbrel.archive.record import digest_text
 from whimbrel.commit.work import Kept, Work
+from whimbrel.dedupe.simhash import simhashes
 from whimbrel.facts.item import HIDDEN, ItemRows
 from whimbrel.facts.links import PageLinks
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import NO_LINKS, Handled
 
 _PAGES = (Outcome.STORED, Outcome.DUPLICATE)
-
-
 _IDS_KEPT: Final = 100_000
 
 
@@ -33,15 +32,15 @@ class _Ids(dict[str, int]):
 _url_id = _Ids().__getitem__
 
 
-def rows(work: Work, places: list[Place | None], *, text: bool) -> dict[str, list[Any]]:
+def rows(work: Work, places: list[Place | None], *, text: bool, simhash: bool) -> dict[str, Any]:
     """All tables' new rows; `places` has one for each visit that was kept."""
-    pages: list[Any] = []
-    links: list[Any] = []
-    for kept, place in zip(work.kept, places, strict=True):
-        if kept.parsed.outcome in _PAGES:
-            pages.append(page_row(kept, place, text=text))
-            if kept.parsed.page is not None and kept.parsed.page.links:
-                links.append(page_links(kept))
+    stored = [(kept, place) for kept, place in zip(work.kept, places, strict=True) if kept.parsed.outcome in _PAGES]
+    texts = ["" if kept.parsed.page is None else kept.parsed.page.text for kept, _ in stored]
+    hashes = simhashes(texts) if simhash else [None] * len(stored)
+    pages: list[Any] = [page_row(*page, found, text=text) for page, found in zip(stored, hashes, strict=True)]
+    links: list[Any] = [
+        page_links(kept) for kept, _ in stored if kept.parsed.page is not None and kept.parsed.page.links
+    ]
     fetches = [fetch_row(kept) for kept in work.kept]
     fetches += [dropped_row(*dropped) for dropped in work.dropped]
     found = {"pages": pages, "links": links, "fetches": fetches, "hosts": work.hosts, "events": work.events}
@@ -81,7 +80,7 @@ def handled_rows(
     return (*row, handled.error, handled.printed), items
 
 
-def page_row(kept: Kept, place: Place | None, *, text: bool) -> tuple[Any, ...]:
+def page_row(kept: Kept, place: Place | None, simhash: int | None, *, text: bool) -> tuple[Any, ...]:
     parsed = kept.parsed
     fetched, page = parsed.fetched, parsed.page
     exchange, visit = fetched.exchange, fetched.visit
@@ -101,7 +100,7 @@ def page_row(kept: Kept, place: Place | None, *, text: bool) -> tuple[Any, ...]:
         *(_url_id(visit.url.text), visit.url.text, visit.url.host, response.status, mime, charset, length, size),
         *(title, description, language, canonical, robots, visit.depth, exchange.started_s),
         *(headers.get("etag", ""), headers.get("last-modified", "")),
-        *(digest_text(parsed.digest), int.from_bytes(parsed.digest[:8], "big"), None),
+        *(digest_text(parsed.digest), int.from_bytes(parsed.digest[:8], "big"), simhash),
         *(parsed.duplicate_of, response.truncated, file, offset, width, words),
     )
 

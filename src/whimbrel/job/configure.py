@@ -15,6 +15,8 @@ from whimbrel.job.parts import wiring
 from whimbrel.url import Url, parse
 from whimbrel.version import __version__
 
+MOST_HOPS = 20
+
 
 def configured(options: CrawlOptions, directory: Path, known: Registry, rules: Rules | None = None) -> Wiring:
     """The wiring of a crawl into a directory, with every option in its place and `set` applied last.
@@ -72,7 +74,7 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
             "requisites": options.requisites,
             "sitemaps": options.sitemap,
             "ascend": options.order == "ascend",
-            "max_depth": options.max_depth or None,
+            "max_depth": (_hops(options) if options.max_depth is None else options.max_depth) or None,
             "follow": options.follow,
         },
         "qualifier": {"agent": token, "robots": options.robots},
@@ -92,6 +94,10 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
             "spill_directory": str(directory),
         },
     }
+
+
+def _hops(options: CrawlOptions) -> int:
+    return MOST_HOPS if options.follow == "links" else 0
 
 
 def user_agent(options: CrawlOptions) -> str:

@@ -49,8 +49,9 @@ class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Requests for pages in all."""
     max_pages_per_host: int | None = None
     """1,000 in broad mode unless given."""
-    max_depth: int | None = 20
-    """Hops from a seed; 0 is no limit."""
+    max_depth: int | None = None
+    """Hops from a seed; 0 is no limit. 20 unless given, and no limit where only links of handlers are followed, which
+    know where they lead."""
     max_time: float | None = None
     """Seconds, or with a unit: `10m`."""
     max_bytes: int | None = None

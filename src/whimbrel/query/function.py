@@ -8,6 +8,7 @@
 | `surt(url)` | the sort-friendly form that web archives index by |
 | `body(url)` | the document as BLOB, content codings taken off; of a duplicate, the one it repeats |
 | `headers(url)` | the answer's headers as MAP, names in lower case |
+| `hamming(a, b)` | in how many bits two numbers differ, such as two SimHashes (`near.py`) |
 
 The first two are macros, which DuckDB computes itself. The others are Python's: they are called with a column at a time
 and look at each value once. `body` and `headers` find a page's place in the archive first; when a URL was stored more

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from whimbrel.flow import Config
 from whimbrel.query.function import add_functions
+from whimbrel.query.near import add_near_duplicates
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.view import literals, make_views
 
@@ -68,6 +69,7 @@ class Query:
             self._connection = stack.enter_context(_connect(self._config, spill))
             make_views(self._connection, self._crawls)
             add_functions(self._connection, self._crawls)
+            add_near_duplicates(self._connection, several=len(self._crawls) > 1)
             self._lock()
             self._stack = stack.pop_all()
         return self

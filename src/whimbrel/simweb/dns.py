@@ -88,7 +88,7 @@ class Resolver:
         self._dice = Dice(hosts.spec.seed)
         self._suffix = hosts.spec.suffix.lower()
         self._zone = dns.name.from_text(self._suffix)
-        self._asked: dict[int, int] = {}
+        self._asked: dict[int, tuple[int, int]] = {}
 
     def answer(self, wire: bytes, *, over_tcp: bool) -> DnsAnswer:
         """Messages without a number, and answers of others, are met with silence: two servers must not talk forever."""
@@ -124,7 +124,7 @@ class Resolver:
         if trouble == "dns-truncated" and not over_tcp:
             response.flags |= dns.flags.TC
         else:
-            facts = self._of_no_host(name) if host is None else self._of_host(host, at, question.rdtype)
+            facts = self._of_no_host(name) if host is None else self._of_host(host, at, response)
             self._state(response, facts)
         return DnsAnswer(_encode(response, over_tcp=over_tcp), SLOW_S if trouble == "dns-slow" else 0.0)
 
@@ -147,12 +147,13 @@ class Resolver:
         between = name == f"exhibit.{self._suffix}" or self._hosts.find(f"{LABELS[0]}.{name}") is not None
         return _Facts() if between else _Facts(Rcode.NXDOMAIN)
 
-    def _of_host(self, host: Host, at: int, kind: RdataType) -> _Facts:
+    def _of_host(self, host: Host, at: int, response: dns.message.Message) -> _Facts:
+        kind = response.question[0].rdtype
         rcode = _RCODES.get(host.trouble)
         if rcode is not None:
             return _Facts(rcode)
         if kind == RdataType.A:
-            facts = self._of_address(host)
+            facts = self._of_address(host, response.id)
         elif kind == RdataType.AAAA and host.trouble == "dns-mapped":
             facts = _Facts(addresses=(f"::ffff:{PRIVATE_ADDRESS}",))
         else:
@@ -164,14 +165,14 @@ class Resolver:
             aliases = aliases[:1]
         return _Facts(aliases=aliases, addresses=facts.addresses, looped=host.trouble == "dns-cname-loop")
 
-    def _of_address(self, host: Host) -> _Facts:
+    def _of_address(self, host: Host, question_id: int) -> _Facts:
         match host.trouble:
             case "dns-empty" | "dns-mapped" | "dns-cname-loop":
                 return _Facts()
             case "dns-private":
                 return _Facts(addresses=(PRIVATE_ADDRESS,))
             case "dns-rebinding" | "dns-recovers" | "dns-changing":
-                return self._of_counted(host, self._count(host))
+                return self._of_counted(host, self._count(host, question_id))
             case "dns-short-ttl":
                 return _Facts(addresses=host.addresses, ttl_s=SHORT_TTL_S)
             case "dns-many":
@@ -194,11 +195,14 @@ class Resolver:
             addresses = (_own_address(draw, 1 + earlier % 254),)
         return _Facts(addresses=addresses, ttl_s=SHORT_TTL_S)
 
-    def _count(self, host: Host) -> int:
-        earlier = self._asked.pop(host.number, 0)
+    def _count(self, host: Host, question_id: int) -> int:
+        """How many questions came before. One that is sent again, as clients do after a quarter of a second, has the
+        same id and counts once."""
+        earlier, last_id = self._asked.pop(host.number, (-1, -1))
         if len(self._asked) >= MAX_COUNTERS:
             del self._asked[next(iter(self._asked))]
-        self._asked[host.number] = earlier + 1
+        earlier += question_id != last_id
+        self._asked[host.number] = (earlier, question_id)
         return earlier
 
     def _state(self, response: dns.message.Message, facts: _Facts) -> None:

@@ -11,7 +11,8 @@ DNS_PORT: Final = 53
 PUBLIC_DNS_PORT: Final = 18_053
 """Where names are answered when there is no private network."""
 
-CorpusName = Literal["small", "realistic"]
+CorpusName = Literal["small", "realistic", "quotes"]
+"""`quotes` is for those that extract items, and compares the same extraction."""
 
 
 class PeersError(RuntimeError):
@@ -38,6 +39,7 @@ class CorpusSpec(msgspec.Struct, frozen=True, kw_only=True):
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """What a peer is told: begin with these seeds and keep what you keep in `into`."""
 
+    corpus: CorpusName
     seeds: list[str]
     seed_file: str
     into: str
@@ -52,6 +54,8 @@ class Peer(Protocol):
     """The corpora of which it gets a sample: it is slow there, or does not survive the whole."""
     needs_private: bool
     """Cannot be told a name server."""
+    extracts: bool
+    """Can take items out of pages, and has a spider for the corpus `quotes`."""
     settings: str
     """What is on and what is not, for whoever reads the figures."""
 

@@ -22,6 +22,7 @@ from whimbrel.bench.peers.runner import peers
 from whimbrel.bench.peers.server import Server, find_server
 
 NOT_PRIVATE = "it cannot be told a name server, and this machine gives us no private network (needs root)"
+NO_ITEMS = "it takes no items out of pages, or has no spider for these"
 
 
 def compare(plan: Plan, say: Callable[[str], None]) -> Found:
@@ -39,6 +40,7 @@ def compare(plan: Plan, say: Callable[[str], None]) -> Found:
         if version is None or (peer.needs_private and not plan.is_private):
             absent += [Absent(spec.name, peer.name, reason) for spec in plan.corpora]
         else:
+            absent += [Absent(spec.name, peer.name, NO_ITEMS) for spec in plan.corpora if not _can(peer, spec)]
             present.append(peer)
             versions[peer.name] = version
     state = Path(plan.work) / "state"
@@ -51,6 +53,7 @@ def compare(plan: Plan, say: Callable[[str], None]) -> Found:
             for number in range(1, plan.rounds + 1)
             for corpus, server in served
             for peer in present
+            if _can(peer, corpus.spec)
         ]
     finally:
         shutil.rmtree(state)
@@ -63,6 +66,10 @@ def compare(plan: Plan, say: Callable[[str], None]) -> Found:
         runs=runs,
         absent=absent,
     )
+
+
+def _can(peer: Peer, spec: CorpusSpec) -> bool:
+    return peer.extracts or spec.name != "quotes"
 
 
 def _served(plan: Plan, spec: CorpusSpec, say: Callable[[str], None]) -> tuple[Corpus, Server]:
@@ -89,6 +96,7 @@ def _run(
     dns_port = DNS_PORT if plan.is_private else PUBLIC_DNS_PORT
     with server.serving(state, dns_port) as log:
         visit = Visit(
+            corpus=spec.name,
             seeds=seeds,
             seed_file=str(seed_file),
             into=str(into),

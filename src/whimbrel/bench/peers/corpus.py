@@ -2,20 +2,27 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 from isal import igzip
 
 from whimbrel.bench.peers.api import CorpusSpec
 from whimbrel.bench.peers.page import PageWriter, host_name, origin
-from whimbrel.simweb.page import path
+from whimbrel.bench.peers.quote import QuoteWriter
 
 SMALL_HOSTS: Final = 100
 REALISTIC_PAGES: Final = 3
+QUOTE_PAGES: Final = 50
 ROBOTS: Final = b"User-agent: *\nDisallow: /cgi-bin/\nDisallow: /search\n"
 _VERSION: Final = 1
 """Counts the changes of what a specification means; a corpus of another version is made again."""
+
+
+class Writer(Protocol):
+    def path(self, page: int) -> str: ...
+
+    def body(self, host: int, page: int) -> bytes: ...
 
 
 def small(pages: int) -> CorpusSpec:
@@ -49,6 +56,21 @@ def realistic(hosts: int) -> CorpusSpec:
     )
 
 
+def quotes(pages: int) -> CorpusSpec:
+    """Sites like the one of Scrapy's tutorial, to take quotes and authors out of."""
+    return CorpusSpec(
+        name="quotes",
+        hosts=max(1, pages // QUOTE_PAGES),
+        pages=QUOTE_PAGES,
+        page_bytes=6_000,
+        has_tail=False,
+        links=0,
+        neighbours=1,
+        scheme="http",
+        is_gzipped=False,
+    )
+
+
 class Corpus:
     """`folder` holds `sites`/HOST/PATH; compressed pages are there as PATH.gz only."""
 
@@ -75,13 +97,13 @@ class Corpus:
 
     def files(self) -> Iterator[tuple[str, str, bytes]]:
         """Host, request target and the bytes that are sent."""
-        writer = PageWriter(self.spec)
+        writer: Writer = QuoteWriter(self.spec.pages) if self.spec.name == "quotes" else PageWriter(self.spec)
         for number in range(self.spec.hosts):
             host = host_name(number)
             yield host, "/robots.txt", ROBOTS
             for page in range(self.spec.pages):
                 body = writer.body(number, page)
-                yield host, path(page), igzip.compress(body, 2, mtime=0) if self.spec.is_gzipped else body
+                yield host, writer.path(page), igzip.compress(body, 2, mtime=0) if self.spec.is_gzipped else body
 
     def is_coded(self, target: str) -> bool:
         return self.spec.is_gzipped and target != "/robots.txt"

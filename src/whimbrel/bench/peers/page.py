@@ -42,6 +42,9 @@ class PageWriter:
         self._block_bytes = sum(map(len, self._blocks)) / _BLOCKS
         self._outer = round(spec.links * _OUTER_SHARE) if min(spec.neighbours, spec.hosts) > 1 else 0
 
+    def path(self, page: int) -> str:
+        return path(page)
+
     def body(self, host: int, page: int) -> bytes:
         size_draw, *draws = self._dice.draws(self._spec.links + 65, b"peers page", host, page)
         links = self._links(host, page, draws[64:])

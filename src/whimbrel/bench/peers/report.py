@@ -13,6 +13,8 @@ from whimbrel.bench.peers.api import Found, Run
 OWN: Final = "whimbrel"
 BARS: Final = {"scrapy": 0.1, "wget2": 4.0}
 """CPU per page of Whimbrel is at most this many times that of the peer."""
+_JUDGED: Final = ("small", "realistic")
+"""Corpora with bars. What handlers cost is stated, not judged."""
 _WHOLE: Final = 0.99
 
 State = Literal["met", "missed", "not judged"]
@@ -92,7 +94,7 @@ def _cpu_ms(runs: list[Run]) -> float | None:
 
 
 def verdicts(table: list[Row]) -> list[Verdict]:
-    corpora = list(dict.fromkeys(row.corpus for row in table))
+    corpora = [name for name in dict.fromkeys(row.corpus for row in table) if name in _JUDGED]
     by_name = {(row.corpus, row.peer): row for row in table}
     return [
         _judge(corpus, peer, bar, by_name.get((corpus, OWN)), by_name.get((corpus, peer)))
@@ -114,12 +116,13 @@ def _judge(corpus: str, peer: str, bar: float, own: Row | None, other: Row | Non
     return Verdict(corpus, peer, bar, measured, "met" if measured <= bar else "missed")
 
 
-def exit_code(judged: list[Verdict]) -> int:
-    """0 all bars met, 1 one missed, 3 none missed but some not judged."""
+def exit_code(table: list[Row]) -> int:
+    """0 all bars met, 1 one missed, 3 none missed but some not judged, or nobody ran."""
+    judged = verdicts(table)
     states = {verdict.state for verdict in judged}
     if "missed" in states:
         return 1
-    return 3 if "not judged" in states or not judged else 0
+    return 3 if "not judged" in states or not table else 0
 
 
 def show(console: Console, found: Found) -> None:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import shake_128
 from html import escape
 from typing import Final
 
 from whimbrel.simweb.answer import Answer, Reply, Request, html
 from whimbrel.simweb.host import Host, Hosts
+from whimbrel.simweb.topic import COMMON, VOCABULARY
 
 PREFIX: Final = "/x/"
 
@@ -60,11 +62,21 @@ class Place:
     def found(self) -> tuple[str, ...]:
         return (self.host.origin + self.found_path(),)
 
+    def words(self, count: int) -> list[str]:
+        """Words that no other place has in this order, one in four of them the topic's."""
+        own = VOCABULARY[self.host.topic]
+        where = f"{self.host.content} {self.name} {self.rest} {self.query}".encode(errors="surrogatepass")
+        draws = shake_128(where).digest(2 * count)
+        return [
+            own[word % len(own)] if chance & 3 == 0 else COMMON[word % len(COMMON)]
+            for chance, word in zip(draws[::2], draws[1::2], strict=True)
+        ]
+
     def document(self, main: str = "", head: str = "", title: str = "") -> str:
         """A small page that no other place has."""
         title = escape(title or f"{self.name} {self.rest}", quote=False)
         where = escape(f"{self.name} {self.rest} {self.query} of site {self.host.content}", quote=False)
-        filler = " ".join(f"{self.host.topic} {at}" for at in range(24))
+        filler = " ".join(self.words(32))
         return (
             f'<!DOCTYPE html>\n<html lang="en"><head><title>{title}</title>{head}</head>\n'
             f"<body><h1>{title}</h1><p>This is {where}.</p>\n{main}<p>{filler}</p></body></html>\n"

@@ -7,6 +7,8 @@ from whimbrel.simweb.exhibit.api import STORED, Exhibit, Finding, Place
 
 FAMILY: Final = "duplicate"
 GROUP: Final = 4
+_LINES: Final = 60
+_LINE_WORDS: Final = 12
 _ALIASES: Final = ("ref=start", "utm_source=letter", "sort=name&order=up", "PHPSESSID=0123456789abcdef")
 
 
@@ -21,10 +23,11 @@ def _copy(place: Place, request: Request) -> Answer:
 
 def _near(place: Place, request: Request) -> Answer:
     # Long, equal but for one line: what a near-duplicate detector should find and an exact one should not.
-    prose = "".join(
-        f"<p>{at} {place.host.topic} all pages of this group say so, {at * 7} times.</p>\n" for at in range(60)
-    )
-    return html(_original(place).document(f"{prose}<p>Copy number {place.k}.</p>"))
+    original = _original(place)
+    words = original.words(_LINES * _LINE_WORDS)
+    lines = (" ".join(words[at : at + _LINE_WORDS]) for at in range(0, len(words), _LINE_WORDS))
+    prose = "".join(f"<p>{line}.</p>\n" for line in lines)
+    return html(original.document(f"{prose}<p>Copy number {place.k}.</p>"))
 
 
 def _judge_near(place: Place) -> Finding:

@@ -10,6 +10,7 @@ class Crawlee:
     name = "crawlee"
     sampled: frozenset[CorpusName] = frozenset(("small", "realistic"))
     needs_private = True
+    extracts = False
     settings = "ParselCrawler with enqueue_links, robots.txt obeyed, storage in memory, certificates not checked"
 
     def __init__(self, environment: Path) -> None:

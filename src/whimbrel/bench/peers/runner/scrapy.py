@@ -8,9 +8,13 @@ from whimbrel.bench.peers.runner.program import library_version, script
 
 class Scrapy:
     name = "scrapy"
-    sampled: frozenset[CorpusName] = frozenset(("small", "realistic"))
+    sampled: frozenset[CorpusName] = frozenset(("small", "realistic", "quotes"))
     needs_private = True
-    settings = "CrawlSpider with LinkExtractor, robots.txt obeyed, JOBDIR off, certificates not checked, nothing kept"
+    extracts = True
+    settings = (
+        "CrawlSpider with LinkExtractor, robots.txt obeyed, JOBDIR off, certificates not checked, nothing kept; "
+        "for quotes the tutorial's spider with items as JSON lines"
+    )
 
     def __init__(self, environment: Path) -> None:
         self._environment = environment
@@ -21,4 +25,7 @@ class Scrapy:
     def command(self, visit: Visit) -> list[str]:
         # -P: the script's own folder is no place to import from.
         python = str(self._environment / "bin" / "python")
+        if visit.corpus == "quotes":
+            items = f"{visit.into}/items.jsonl"
+            return [python, "-P", script("scrapy_quotes.py"), visit.seed_file, str(visit.connections), items]
         return [python, "-P", script("scrapy_peer.py"), visit.seed_file, str(visit.connections)]

@@ -8,6 +8,7 @@ class Wget:
     name = "wget"
     sampled: frozenset[CorpusName] = frozenset(("small", "realistic"))
     needs_private = True
+    extracts = False
     settings = "recursive, host by host, one connection, robots.txt obeyed, WARC and files kept"
 
     def version(self) -> str | None:

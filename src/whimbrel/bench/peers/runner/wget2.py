@@ -9,6 +9,7 @@ class Wget2:
     # 1.99.1 ends with a segmentation fault after about 5,600 pages of 20,000 https hosts; 2,000 hosts are well.
     sampled: frozenset[CorpusName] = frozenset(("realistic",))
     needs_private = True
+    extracts = False
     settings = "recursive over all hosts, robots.txt obeyed, files kept"
 
     def version(self) -> str | None:

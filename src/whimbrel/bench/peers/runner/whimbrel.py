@@ -7,6 +7,7 @@ from typing import Final
 
 import whimbrel
 from whimbrel.bench.peers.api import CorpusName, Visit
+from whimbrel.bench.peers.runner.program import script
 from whimbrel.version import __version__
 
 _MANY_SEEDS: Final = 200
@@ -17,6 +18,7 @@ class Whimbrel:
     name = "whimbrel"
     sampled: frozenset[CorpusName] = frozenset()
     needs_private = False
+    extracts = True
     settings = "every default but scope, delay and connections; what it kept is listed below"
 
     def version(self) -> str | None:
@@ -30,4 +32,5 @@ class Whimbrel:
         command += [] if few else ["--seeds", visit.seed_file]
         command += ["--into", f"{visit.into}/crawl", "--scope", "any", "--delay", "0s"]
         command += ["--connections", str(visit.connections), "--resolver", visit.resolver]
+        command += ["--with", script("quotes.py"), "--follow", "handlers"] if visit.corpus == "quotes" else []
         return [*command, "--ca", visit.ca, "--allow-network", "127.0.0.0/8"]
