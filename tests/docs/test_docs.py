@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import whimbrel
 from whimbrel.cli.reference import job_reference, reference
+from whimbrel.cli.reference_python import python_reference, sections
 from whimbrel.commit.crash import POINTS
 from whimbrel.facts.api import TABLES
 from whimbrel.flow import error as errors
@@ -44,6 +46,18 @@ def test_every_option_and_every_setting_says_what_it_means() -> None:
     silent = [field.name for field in options() if not field.text]
     silent += [f"{part.name}.{field.name}" for part in (*wired, *others) for field in part.fields if not field.text]
     assert silent == [], "write a string under the field"
+
+
+def test_the_reference_of_python_is_up_to_date() -> None:
+    written = (DOCS / "python.md").read_text()
+    assert written == python_reference(), "run: python -m whimbrel.cli.reference python > docs/python.md"
+
+
+def test_everything_that_programs_may_rely_on_is_explained() -> None:
+    entries = [entry for group in sections().values() for entry in group]
+    assert {entry.name for entry in entries} >= set(whimbrel.__all__) - {"__version__"}
+    assert [entry.name for entry in entries if not entry.text] == []
+    assert [f"{entry.name}.{one.name}" for entry in entries for one in entry.members if not one.text] == []
 
 
 def test_every_option_is_in_the_reference_of_job_files() -> None:

@@ -1,6 +1,7 @@
-"""The references of commands and of job files, written from the code.
+"""The references of commands, of job files and of the Python API, written from the code.
 
-`python -m whimbrel.cli.reference > docs/commands.md`; `python -m whimbrel.cli.reference job-file > docs/job-file.md`.
+`python -m whimbrel.cli.reference > docs/commands.md`; `python -m whimbrel.cli.reference job-file > docs/job-file.md`;
+`python -m whimbrel.cli.reference python > docs/python.md`.
 """
 
 import sys
@@ -12,6 +13,7 @@ import typer.main
 
 from whimbrel.cli.app import application
 from whimbrel.cli.reference_head import COMMANDS, JOB_FILE
+from whimbrel.cli.reference_python import python_reference
 from whimbrel.job import reference as job
 
 
@@ -104,4 +106,5 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    typer.echo(job_reference() if sys.argv[1:] == ["job-file"] else reference(), nl=False)
+    written = {"job-file": job_reference, "python": python_reference}.get(" ".join(sys.argv[1:]), reference)
+    typer.echo(written(), nl=False)

@@ -55,3 +55,22 @@ between two runs; `resume --set` changes a setting for one run only. Three thing
 decided (URLs that were queued or refused are not judged again, and new `seeds` are not looked at); `max_pages` and
 `max_bytes` count the whole crawl, `max_time` counts one run; do not change `mode`, since the state is laid out by it.
 """
+
+PYTHON: Final = """\
+# Python
+
+Written from the code by `python -m whimbrel.cli.reference python`; a test fails when it is out of date.
+
+```python
+import whimbrel
+
+crawl = whimbrel.Crawl("example.org", max_pages=100)       # the options of the command line, as keywords
+finished = crawl.run("out")                                # or: async for event in crawl.events("out")
+print(finished.sql("select url, title from pages"))        # Arrow, polars, pandas, dicts, files
+print(whimbrel.open("out").get("https://example.org/").body)
+```
+
+Keywords of `Crawl` are the options of [job files](job-file.md). [handlers.md](handlers.md) is the way into handlers,
+the [cookbook](cookbook.md) has questions, [tables.md](tables.md) the tables and functions they use. What is not here
+may change.
+"""

@@ -37,13 +37,17 @@ class Page:
         self._raw = raw
         self._max_bytes = max_bytes
         self.url = raw.url
+        """As it was asked for."""
         self.status = raw.status
+        """Of the answer."""
         self.headers = raw.headers
         """Names in lower case."""
         self.mime = raw.mime
+        """Its type, in lower case."""
         self.depth = raw.depth
         """Hops from a seed."""
         self.fetched_at_s = raw.at_s
+        """Seconds since 1970."""
 
     @cached_property
     def body(self) -> bytes:
@@ -77,6 +81,7 @@ class Page:
 
     @property
     def title(self) -> str:
+        """Of the document; empty when there is none."""
         return self.css("title").text
 
     @cached_property

@@ -26,7 +26,9 @@ class Link(msgspec.Struct, frozen=True):
     stand where there is no next page. With a priority over 0 it goes before all others of its host."""
 
     url: str | None
+    """Absolute."""
     priority: int = 0
+    """Over 0: before all others of its host."""
 
 
 class _Mark(msgspec.Struct, frozen=True):

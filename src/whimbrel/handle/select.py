@@ -49,6 +49,7 @@ class Selected:
 
     @property
     def texts(self) -> list[str]:
+        """Of each."""
         return [_fold(node.text()) for node in self._nodes]
 
     @property
@@ -63,16 +64,19 @@ class Selected:
 
     @property
     def hrefs(self) -> list[str]:
+        """Where they link to, those that do."""
         base = self._base() if self._nodes else None
         found = [_absolute(node, base) for node in self._nodes if base is not None]
         return [href for href in found if href is not None]
 
     def attr(self, name: str, default: str = "") -> str:
+        """An attribute of the first, as it is written."""
         found = self._nodes[0].attribute(name) if self._nodes else None
         return default if found is None else found
 
     @property
     def html(self) -> str:
+        """The first as HTML."""
         return self._nodes[0].html() if self._nodes else ""
 
     def css(self, selector: str) -> "Selected":

@@ -17,17 +17,26 @@ _WINDOW_S: Final = 10.0
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of a running crawl."""
+
     elapsed_s: float = 0.0
+    """Since this run began."""
     visited: int = 0
     """Visits made, of earlier runs too."""
     pages_per_s: float = 0.0
     """Over the last seconds."""
     queued: int = 0
+    """URLs that wait."""
     visiting: int = 0
+    """Under way."""
     qualifying: int = 0
+    """Hosts whose address and robots.txt are being asked for."""
     hosts: int = 0
+    """Known so far."""
     bytes: int = 0
+    """Received, of bodies."""
     outcomes: dict[str, int] = {}
+    """Counts of each outcome."""
     reasons: dict[str, int] = {}
     """Counts of `outcome reason`."""
     refused: dict[str, int] = {}
@@ -37,6 +46,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     left_s: float | None = None
     """A guess at the time until the queue is empty; None when nobody can tell."""
     trouble: str = ""
+    """What holds the crawl up: a full disk, for example."""
     queues: dict[str, int] = {}
     """Items in each connector."""
 

@@ -31,6 +31,7 @@ class Said(msgspec.Struct, frozen=True):
     """Something that a person should know: the disk is full, a limit is reached."""
 
     text: str
+    """A sentence."""
 
 
 Event = Progress | Said | Finished

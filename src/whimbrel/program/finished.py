@@ -12,6 +12,7 @@ class Finished(Opened):
     def __init__(self, directory: Path, result: Result) -> None:
         super().__init__([directory])
         self.directory = directory
+        """Where the crawl is."""
         self._result = result
 
     @property
@@ -31,6 +32,7 @@ class Finished(Opened):
 
     @property
     def failures(self) -> list[str]:
+        """Which parts failed, in which phase and why; mostly none."""
         return [f"{one.component} failed in {one.phase}: {one.reason}" for one in self._result.report.failures]
 
     def __repr__(self) -> str:

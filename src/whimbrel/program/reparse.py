@@ -43,10 +43,13 @@ class Reparsed(msgspec.Struct, frozen=True):
     pages: int = 0
     """That handlers looked at."""
     items: int = 0
+    """That they made."""
     failed: int = 0
     """Pages whose handlers failed: the table `handled` says how."""
     elapsed_s: float = 0.0
+    """Seconds it took."""
     version: str = ""
+    """Of the handlers' code."""
 
 
 def reparse(

@@ -16,7 +16,9 @@ class Document(msgspec.Struct, frozen=True):
     """A page of a crawl with its body."""
 
     url: str
+    """Canonical, as it was asked for."""
     status: int
+    """Of the answer."""
     headers: dict[str, str]
     """Names in lower case; those that came more than once are joined by commas."""
     body: bytes

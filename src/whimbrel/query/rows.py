@@ -18,6 +18,7 @@ class Rows:
 
     @property
     def columns(self) -> list[str]:
+        """Their names, in order."""
         return list(self._table.column_names)
 
     def __len__(self) -> int:
@@ -28,10 +29,12 @@ class Rows:
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
     def dicts(self) -> list[dict[str, Any]]:
+        """A dictionary for each row."""
         found: list[dict[str, Any]] = self._table.to_pylist()
         return found
 
     def arrow(self) -> "pa.Table":
+        """A pyarrow Table, without a copy."""
         return self._table
 
     def pl(self) -> "pl.DataFrame":
