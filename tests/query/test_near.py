@@ -71,8 +71,21 @@ def test_across_crawls_it_says_which(crawls: tuple[Path, Path, str]) -> None:
     assert rows == [{**first, "crawl": "one"}, {**first, "crawl": "two"}]
 
 
-def test_it_can_be_turned_off(tmp_path: Path) -> None:
+def test_the_crawl_can_compute_it_itself_and_then_needs_no_text(tmp_path: Path) -> None:
+    options = {"journal": {"simhash": True, "text": False}}
     with served(PAGES) as port:
-        done = crawled(tmp_path / "out", port, "/", set={"journal": {"simhash": False}})
-    assert done.sql("select count(simhash) as n from pages").dicts() == [{"n": 0}]
-    assert done.sql("select * from near_duplicates").dicts() == []
+        done = crawled(tmp_path / "out", port, "/", set=options)
+        without = crawled(tmp_path / "without", port, "/", set={"journal": {"text": False}})
+    urls = [row["url"] for row in done.sql("select url from near_duplicates").dicts()]
+    assert urls == [f"http://127.0.0.1:{port}/b"]
+    assert done.sql("select max(length(text)) as n from pages").dicts() == [{"n": 0}]
+    assert without.sql("select count(simhash) as n from pages").dicts() == [{"n": 0}]
+
+
+def test_it_is_the_same_whoever_computes_it(crawls: tuple[Path, Path, str], tmp_path: Path) -> None:
+    one, _, site = crawls
+    port = int(site.rpartition(":")[2])
+    with served(PAGES, port=port):
+        done = crawled(tmp_path / "out", port, "/", set={"journal": {"simhash": True}})
+    question = "select url, simhash from pages order by url"
+    assert done.sql(question).dicts() == whimbrel.open(one).sql(question).dicts()

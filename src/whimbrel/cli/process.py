@@ -7,6 +7,7 @@
   the next group of pages. The kernel has to clear it each time: 5 % of all CPU time.
 - OpenBLAS, which NumPy brings along and Arrow imports, starts a thread for each core that spins for a while: 0.1 s of
   CPU time, and nobody here multiplies matrices.
+- pyarrow imports pandas where that is installed (`facts.lean`).
 - Python looks for cycles after every 700 new objects. A page makes that many, and no cycles.
 """
 
@@ -15,6 +16,8 @@ import gc
 import os
 import sys
 from typing import Final
+
+from whimbrel.facts.lean import be_lean
 
 _ARENA_MAX: Final = -8
 _MMAP_THRESHOLD: Final = -3
@@ -30,6 +33,7 @@ def tune_memory() -> None:
     """To be called before Arrow is imported: libraries read their settings once."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+    be_lean()
     gc.set_threshold(_OBJECTS, 20, 50)
     if sys.platform != "linux":
         return

@@ -64,9 +64,9 @@ Written from the code by `python -m whimbrel.cli.reference python`; a test fails
 ```python
 import whimbrel
 
-crawl = whimbrel.Crawl("example.org", max_pages=100)       # the options of the command line, as keywords
-finished = crawl.run("out")                                # or: async for event in crawl.events("out")
-print(finished.sql("select url, title from pages"))        # Arrow, polars, pandas, dicts, files
+crawl = whimbrel.Crawl("example.org", max_pages=100)  # the options of the command line, as keywords
+finished = crawl.run("out")  # or: async for event in crawl.events("out")
+print(finished.sql("select url, title from pages"))  # Arrow, polars, pandas, dicts, files
 print(whimbrel.open("out").get("https://example.org/").body)
 ```
 

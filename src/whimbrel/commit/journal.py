@@ -44,9 +44,9 @@ class JournalConfig(Config, frozen=True):
     """Free space below which the crawl pauses."""
     text: bool = True
     """Keep the visible text of pages in the tables."""
-    simhash: bool = True
-    """Compute the SimHash of that text, which finds near-duplicates: about 30 µs for 25 KB. It needs the text from the
-    parser, but not in the tables."""
+    simhash: bool = False
+    """Compute the SimHash of that text during the crawl, about 30 µs for 25 KB. Else queries compute it when they need
+    it, from the text in the tables: set this for millions of pages, or where their text is not kept."""
     segment_bytes: int = 1_000_000_000
     """A WARC file longer than this is sealed, and the next one begins."""
     compression: str = "isal"

@@ -12,7 +12,7 @@ NumPy looks at all bytes of several texts at once. A text of 25 KB costs about 3
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
@@ -22,12 +22,15 @@ FEWEST_FEATURES: Final = 8
 """With less than that, a text of about 500 bytes, the bits say nothing."""
 
 _PIECE_BYTES: Final = 8
-_GAP: Final = bytes(_PIECE_BYTES)
-_BATCH_BYTES: Final = 400_000
+_GAP_BYTES: Final = _PIECE_BYTES
+"""Blanks after each text, so that no piece reaches into the next."""
+_BATCH_BYTES: Final = 600_000
 """Texts that are looked at together. More leave the processor's cache, fewer waste calls."""
 _BATCH_TEXTS: Final = 64
 _OWNER_SHIFT: Final = np.uint64(58)
 _LOWER: Final = np.uint8(0x20)
+_FACTORS: Final = (np.uint8(173), np.uint8(59), np.uint8(29))
+"""For the three bytes whose sum decides."""
 _CHOSEN: Final = np.uint8(251)
 """Of 256 sums the 4 above: one in 64. A gap can have none of them: there sums are multiples of 32."""
 _BITS: Final = np.arange(8, dtype=np.uint64)[:, None]
@@ -41,8 +44,9 @@ _Hashes = npt.NDArray[np.uint64]
 def simhashes(texts: Sequence[str]) -> list[int | None]:
     """One for each text; None for one that is too short."""
     found: list[int | None] = []
+    space = _Space()
     for batch in _batches(texts):
-        found += _simhashes(batch)
+        found += _simhashes(batch, space)
     return found
 
 
@@ -51,17 +55,29 @@ def _batches(texts: Sequence[str]) -> Iterator[list[bytes]]:
     size = 0
     for text in texts:
         data = text.encode("utf-8", "replace")
-        if batch and (size + len(data) > _BATCH_BYTES or len(batch) == _BATCH_TEXTS):
+        if batch and (size + len(data) + _GAP_BYTES > _BATCH_BYTES or len(batch) == _BATCH_TEXTS):
             yield batch
             batch, size = [], 0
         batch.append(data)
-        size += len(data)
+        size += len(data) + _GAP_BYTES
     if batch:
         yield batch
 
 
-def _simhashes(texts: list[bytes]) -> list[int | None]:
-    features = _features(texts)
+class _Space:
+    """Arrays that all batches use. Fresh ones of this size would come from the kernel each time, page by page."""
+
+    def __init__(self) -> None:
+        self._arrays = np.zeros((3, 0), np.uint8)
+
+    def of(self, size: int) -> npt.NDArray[np.uint8]:
+        if self._arrays.shape[1] < size:
+            self._arrays = np.zeros((3, max(size, _BATCH_BYTES)), np.uint8)
+        return self._arrays[:, :size]
+
+
+def _simhashes(texts: list[bytes], space: _Space) -> list[int | None]:
+    features = _features(texts, space)
     owners = np.arange(len(texts), dtype=np.uint64) << _OWNER_SHIFT
     borders = [*np.searchsorted(features, owners).tolist(), len(features)]
     votes = _votes(_mixed(features << np.uint64(6)), borders)
@@ -70,21 +86,30 @@ def _simhashes(texts: list[bytes]) -> list[int | None]:
     return [bit if count >= FEWEST_FEATURES else None for bit, count in zip(bits, counts.tolist(), strict=True)]
 
 
-def _features(texts: list[bytes]) -> _Hashes:
+def _features(texts: list[bytes], space: _Space) -> _Hashes:
     """The different features of each text, in order: six bits for the number of the text, 58 of the piece."""
-    raw = np.frombuffer(_GAP.join(texts) + _GAP, np.uint8) | _LOWER
-    sums = raw[:-2] * np.uint8(173)
-    sums ^= raw[1:-1] * np.uint8(59)
-    sums ^= raw[2:] * np.uint8(29)
-    at = np.flatnonzero(sums > _CHOSEN)
-    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    ends = np.cumsum(lengths + _PIECE_BYTES) - _PIECE_BYTES
-    first, last = np.searchsorted(at, ends - lengths), np.searchsorted(at, ends)
-    # What begins in the gap before a text does not count.
-    own = np.concatenate([at[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True)])
+    ends = list(accumulate(len(text) + _GAP_BYTES for text in texts))
+    borders = [
+        border
+        for end, text in zip(ends, texts, strict=True)
+        for border in (end - _GAP_BYTES - len(text), end - _GAP_BYTES)
+    ]
+    raw, sums, more = space.of(ends[-1])
+    for text, begin, end in zip(texts, borders[::2], borders[1::2], strict=True):
+        if text:
+            np.bitwise_or(np.frombuffer(text, np.uint8), _LOWER, out=raw[begin:end])
+        raw[end : end + _GAP_BYTES] = _LOWER
+    np.multiply(raw, _FACTORS[0], out=sums)
+    for at, factor in enumerate(_FACTORS[1:], 1):
+        np.multiply(raw[at:], factor, out=more[at:])
+        np.bitwise_xor(sums[:-at], more[at:], out=sums[:-at])
+    chosen = np.flatnonzero(np.greater(sums, _CHOSEN, out=more.view(bool)))
+    cuts = np.searchsorted(chosen, borders).tolist()
+    # What begins in the gap after a text does not count.
+    own = [chosen[begin:end] for begin, end in zip(cuts[::2], cuts[1::2], strict=True)]
     pieces: _Hashes = np.ndarray((len(raw) - _PIECE_BYTES + 1,), np.uint64, raw.data, strides=(1,))
-    keys = _mixed(pieces[own]) >> np.uint64(6)
-    keys |= np.repeat(np.arange(len(texts), dtype=np.uint64) << _OWNER_SHIFT, last - first)
+    keys = _mixed(pieces[np.concatenate(own)]) >> np.uint64(6)
+    keys |= np.repeat(np.arange(len(texts), dtype=np.uint64) << _OWNER_SHIFT, list(map(len, own)))
     keys.sort()
     different = np.ones(len(keys), bool)
     np.not_equal(keys[1:], keys[:-1], out=different[1:])

@@ -15,6 +15,7 @@ from whimbrel.disk import Disk, DiskFile
 from whimbrel.facts.check import check_parquet, check_surplus, check_tail, check_unlisted_tail
 from whimbrel.facts.conversion import Conversion
 from whimbrel.facts.frame import frame
+from whimbrel.facts.lean import load_arrow
 from whimbrel.flow import Config
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class ParquetFacts:
         """Since Parquet was last taken over: only then may the tails that it replaced go."""
 
     def append(self, number: int, rows: "FactRows") -> None:
+        load_arrow()
         from whimbrel.facts.batch import payload  # pyarrow: not before the first commit
 
         self._commit_begun = True

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from whimbrel.flow import Config
 from whimbrel.query.function import add_functions
-from whimbrel.query.near import add_near_duplicates
+from whimbrel.query.near import add_near_duplicates, add_simhash
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.view import literals, make_views
 
@@ -67,6 +67,7 @@ class Query:
         with ExitStack() as stack:
             spill = stack.enter_context(TemporaryDirectory(prefix="whimbrel-query-"))
             self._connection = stack.enter_context(_connect(self._config, spill))
+            add_simhash(self._connection)
             make_views(self._connection, self._crawls)
             add_functions(self._connection, self._crawls)
             add_near_duplicates(self._connection, several=len(self._crawls) > 1)

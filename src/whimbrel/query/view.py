@@ -20,6 +20,9 @@ _PATTERN: Final = re.compile(r"[*?\[\]{}]")
 _HIDDEN: Final = "_rows"
 """Registered rows have names that begin so; the views hide them from who reads the manual."""
 
+_COMPUTED: Final = {("pages", "simhash"): 'coalesce("simhash", _simhash("text")) AS simhash'}
+"""What a query fills in where the crawl left it out."""
+
 # S608 below: tables and columns are our own names, and everything else is quoted.
 
 
@@ -116,7 +119,7 @@ def _latest(table: str, files: list[str], rows: str) -> str:
 
 
 def _columns(table: str) -> str:
-    return ", ".join(f'"{name}"' for name, _ in TABLES[table])
+    return ", ".join(_COMPUTED.get((table, name), f'"{name}"') for name, _ in TABLES[table])
 
 
 def literals(values: Sequence[str]) -> str:
