@@ -2,6 +2,7 @@
 
 import datetime as dt
 import os
+import resource
 import signal
 import sys
 import time
@@ -245,6 +246,19 @@ def test_handlers_of_a_file_on_the_command_line(site: str, tmp_path: Path) -> No
     refused = run("crawl", site, "--into", str(tmp_path / "no"), "--with", str(broken), *own)
     assert refused.code == 2
     assert "'pages' cannot be a table" in refused.words
+
+
+def test_what_workers_compute_is_counted_as_the_program_s(site: str, tmp_path: Path) -> None:
+    """Else `time` and every comparison with other crawlers would flatter us."""
+    file = tmp_path / "busy.py"
+    file.write_text(
+        "import time\nimport whimbrel as w\n\n"
+        "@w.handler(url='*/')\ndef busy(page):\n    while time.process_time() < 1.5:\n        pass\n"
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    arguments = ("--with", str(file), "--scope", "page", "--allow-network", "127.0.0.0/8", "--delay", "0s")
+    run("crawl", site, "--into", str(tmp_path / "out"), *arguments)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before > 1.5
 
 
 def test_a_program_s_crawl_is_not_resumed_without_its_handlers(site: str, tmp_path: Path) -> None:

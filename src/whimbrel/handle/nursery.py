@@ -54,24 +54,43 @@ class Nursery:
 
 def _serve(rules: Rules, connection: socket.socket, memory_bytes: int) -> None:
     """The life of the nursery; never returns."""
+    living: set[int] = set()
     try:
         _become_nobody()
         while True:
             message, descriptors, _, _ = socket.recv_fds(connection, 1, 1)
             if not message or not descriptors:
                 break
+            living = {child for child in living if not _is_over(child)}
             child = os.fork()
             if child == 0:
                 connection.close()
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 _die_with_parent()
                 begin(rules, socket.socket(fileno=descriptors[0]), memory_bytes)
+            living.add(child)
             os.close(descriptors[0])
             connection.sendall(_PID.pack(child))
     except BaseException:  # noqa: BLE001, S110 - nobody is left to tell
         pass
     finally:
+        _end_all(living)
         os._exit(0)
+
+
+def _is_over(child: int) -> bool:
+    """Whether a worker has ended. It is waited for, so that its processor time counts as the program's."""
+    with suppress(ChildProcessError):
+        return os.waitpid(child, os.WNOHANG)[0] != 0
+    return True
+
+
+def _end_all(children: set[int]) -> None:
+    for child in children:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+    for child in children:
+        with suppress(ChildProcessError):
+            os.waitpid(child, 0)
 
 
 def _become_nobody() -> None:
@@ -79,7 +98,7 @@ def _become_nobody() -> None:
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def _die_with_parent() -> None:
