@@ -10,7 +10,7 @@ from unittest import mock
 
 import msgspec
 
-from whimbrel.cli.app import main
+from whimbrel.cli.app import run as run_here
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def run(*arguments: str, stdin: str = "") -> Done:
         contextlib.redirect_stderr(err),
     ):
         try:
-            main()
+            run_here()
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
     found = [stream.buffer.getvalue().decode() for stream in (out, err)]

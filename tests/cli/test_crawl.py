@@ -129,7 +129,8 @@ def test_config_show_names_every_value_and_its_origin(crawl: Crawl) -> None:
     assert done.code == 0
     found = run("config", "show", str(crawl.directory), "--json").json()
     assert found["contact"] == {"value": "me@a.test", "origin": "command line"}
-    assert found["max_depth"] == {"value": 20, "origin": "default"}
+    assert found["connections"] == {"value": 64, "origin": "default"}
+    assert found["router.max_depth"] == {"value": 20, "origin": "options"}
     assert found["gate.delay_s"] == {"value": 0.0, "origin": "options"}
     assert found["frontier.retry_s"] == {"value": 30.0, "origin": "default"}
     assert all(name in done.out for name in found)

@@ -81,10 +81,15 @@ def _whimbrel(
 
 
 def main() -> None:
-    """The entry point: expected errors end in one clear line, not in a traceback."""
-    first = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    if first in _CRAWLING:
+    """The entry point of a process of its own."""
+    if _first_word() in _CRAWLING:
         tune_memory()
+    run()
+
+
+def run() -> None:
+    """What the arguments say. Expected errors end in one clear line, not in a traceback."""
+    first = _first_word()
     try:
         application(first if first in _COMMANDS else "")()
     except OSError as error:
@@ -97,6 +102,10 @@ def main() -> None:
         if not _is_expected(error):
             raise
         _end(str(error))
+
+
+def _first_word() -> str:
+    return next((word for word in sys.argv[1:] if not word.startswith("-")), "")
 
 
 def _is_expected(error: Exception) -> bool:
