@@ -63,10 +63,11 @@ $(STAMP): pyproject.toml constraints.txt
 # Plain clients that the tests observe the simulated web with. A missing one is installed where we may.
 tools:
 	@missing=""; for tool in $(TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \
 	if [ -n "$$missing" ]; then \
 	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	    echo "installing$$missing"; \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq curl bind9-dnsutils wrk strace >/dev/null; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq curl bind9-dnsutils wrk strace postgresql >/dev/null; \
 	  else echo "note: no$$missing on this machine; the tests that need them are skipped"; fi; fi
 
 clean: ## remove the environment and everything that was built

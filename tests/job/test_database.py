@@ -1,7 +1,11 @@
 """Seeds from a database."""
 
+import os
 import sqlite3
-from contextlib import closing
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import duckdb
@@ -55,3 +59,55 @@ def test_a_database_that_cannot_be_asked_is_told(tmp_path: Path) -> None:
         with pytest.raises(OptionError, match=said):
             seeds_from(url, sql)
     assert seeds_from(database, "SELECT url FROM urls") == ["http://a.test/"]
+
+
+@contextmanager
+def postgres(directory: Path) -> Iterator[str]:
+    """A server of our own behind a socket in the directory; the URL of its database."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not programs:
+        pytest.skip("PostgreSQL is not installed (package postgresql)")
+    found = programs[-1].parent
+    # It refuses to run as root.
+    user = "postgres" if os.geteuid() == 0 else None
+    directory.chmod(0o777)
+    data, log = directory / "data", directory / "log"
+
+    def call(program: str, *arguments: str) -> None:
+        subprocess.run([found / program, *arguments], user=user, check=True, capture_output=True, cwd=directory)
+
+    call("initdb", "-D", str(data), "-U", "crawler", "--auth=trust", "--no-sync")
+    where = f"-c listen_addresses= -c unix_socket_directories={directory} -c fsync=off"
+    call("pg_ctl", "-D", str(data), "-l", str(log), "-w", "-o", where, "start")
+    try:
+        yield f"postgresql://crawler@/postgres?host={directory}"
+    finally:
+        call("pg_ctl", "-D", str(data), "-m", "immediate", "-w", "stop")
+
+
+def test_seeds_come_from_postgresql(tmp_path: Path) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    # A socket's path must be short, and the server's user must be able to reach it.
+    with (
+        tempfile.TemporaryDirectory(prefix="pg-", dir="/tmp") as directory,
+        postgres(Path(directory)) as database,
+        psycopg.connect(database) as connection,
+        served(PAGES) as port,
+    ):
+        site = f"http://127.0.0.1:{port}"
+        connection.execute("CREATE TABLE urls (url TEXT, n INT)")
+        connection.execute("CREATE SEQUENCE numbers")
+        many = [(f"{site}/{'ab'[at % 2]}?{at}", at) for at in range(3_000)]
+        connection.cursor().executemany("INSERT INTO urls VALUES (%s, %s)", many)
+        connection.commit()
+        asked = "SELECT url FROM urls ORDER BY n"
+        assert seeds_from(database, asked) == [url for url, _ in many]
+        own = ("--delay", "0s", "--allow-network", "127.0.0.0/8", "--scope", "page")
+        few = f"{asked} LIMIT 2"
+        done = run("crawl", "--seeds-from", database, few, "--into", str(tmp_path / "out"), *own)
+        assert done.code == 0, done.words
+        for writes in ("DELETE FROM urls RETURNING url", "SELECT setval('numbers', 7)::text"):
+            with pytest.raises(OptionError, match="syntax error|read-only transaction"):
+                seeds_from(database, writes)
+    urls = [url for (url,) in whimbrel.open(tmp_path / "out").sql("SELECT url FROM fetches ORDER BY url")]
+    assert urls == [url for url, _ in many[:2]]

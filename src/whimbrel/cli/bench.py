@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from whimbrel.cli.beside import beside
 from whimbrel.cli.display import plain_console
 from whimbrel.cli.politeness import politeness
 from whimbrel.cli.query_bench import query
@@ -21,6 +22,7 @@ app.command("politeness")(politeness)
 app.command("wide")(wide)
 app.command("scale")(scale)
 app.command("query")(query)
+app.command("beside")(beside)
 JsonOption = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 DIRECT_US = 1.0

@@ -1,0 +1,118 @@
+"""What questions to a running crawl cost the crawl itself: its CPU time per page with and without them.
+
+Crawls in turn, alone and with one question after the other asked beside them. The crawl has a core of its own; the web
+and the questions share the others. Each answer is checked: what it counts in two tables is of one commit, and never
+less than before.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import msgspec
+
+from whimbrel.bench.politeness.stage import Stage, StageError, crawl_command, staged
+from whimbrel.query.opened import Opened
+from whimbrel.simweb.spec import WebSpec
+
+MOST: Final = 1.05
+"""The crawl's CPU time per page with questions, in multiples of that without."""
+_QUESTION: Final = """
+    SELECT (SELECT count(*) FROM pages) AS pages,
+           (SELECT count(*) FROM fetches WHERE outcome IN ('stored', 'duplicate')) AS fetched,
+           (SELECT count(*) FROM links l JOIN pages p ON p.id = l.target_key) AS joined,
+           (SELECT max(n) FROM (SELECT host, count(*) AS n FROM pages GROUP BY host)) AS most"""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    hosts: int = 100
+    pages: int = 120
+    """Of each host."""
+    rounds: int = 3
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    alone_ms: list[float]
+    """CPU time per page of each round."""
+    beside_ms: list[float]
+    questions: int
+    wrong: list[str]
+    """Questions that failed, or whose answers do not fit each other."""
+
+    @property
+    def ratio(self) -> float:
+        return median(self.beside_ms) / median(self.alone_ms)
+
+    @property
+    def met(self) -> bool:
+        return self.ratio <= MOST and self.questions > 0 and not self.wrong
+
+
+def measure(plan: Plan, folder: Path) -> Outcome:
+    """StageError when a crawl cannot be run."""
+    cores = sorted(os.sched_getaffinity(0))
+    own, others = {cores[-1]}, set(cores[:-1]) or {cores[-1]}
+    os.sched_setaffinity(0, others)
+    found = Outcome(alone_ms=[], beside_ms=[], questions=0, wrong=[])
+    spec = WebSpec(hosts=plan.hosts, pages=plan.pages, latency_ms=0)
+    with staged(spec, folder) as stage:
+        for number in range(plan.rounds):
+            found.alone_ms.append(_crawl(stage, folder / f"alone-{number}", plan, own, None))
+            asking = _Asking(folder / f"beside-{number}")
+            found.beside_ms.append(_crawl(stage, folder / f"beside-{number}", plan, own, asking))
+            found.wrong.extend(asking.wrong)
+            found = msgspec.structs.replace(found, questions=found.questions + asking.answered)
+    return found
+
+
+class _Asking:
+    """One question after the other, each in a process of its own as a user asks it."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.answered = 0
+        self.wrong: list[str] = []
+        self._last: dict[str, int] = {}
+
+    def ask(self) -> None:
+        if not (self._directory / "COMMITTED").exists():
+            return
+        command = [sys.executable, "-m", "whimbrel", "query", str(self._directory), _QUESTION, "--format", "json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode:
+            self.wrong.append(f"exit code {done.returncode}: {done.stderr[-300:]}")
+            return
+        answer = {name: count or 0 for name, count in json.loads(done.stdout)[0].items()}
+        if answer["pages"] != answer["fetched"]:
+            self.wrong.append(f"{answer['pages']} pages of {answer['fetched']} visits")
+        if any(answer[name] < count for name, count in self._last.items()):
+            self.wrong.append(f"after {self._last} came {answer}")
+        self._last = answer
+        self.answered += 1
+
+
+def _crawl(stage: Stage, into: Path, plan: Plan, cores: set[int], asking: _Asking | None) -> float:
+    """CPU time per page in milliseconds, of the crawl's process alone."""
+    command = crawl_command(stage.running, stage.web.seed_urls(plan.hosts), into, 0.0, 64)
+    with stage.crawling(command) as crawl:
+        os.sched_setaffinity(crawl.pid, cores)
+        while asking is not None and not _has_ended(crawl.pid):
+            asking.ask()
+        # Popen itself would take the exit code and forget what the process used.
+        _, status, used = os.wait4(crawl.pid, 0)
+        crawl.returncode = os.waitstatus_to_exitcode(status)
+    if crawl.returncode != 0:
+        raise StageError(f"the crawl failed with exit code {crawl.returncode}; {stage.last_words()}")
+    pages = Opened([into]).sql("SELECT count(*) AS n FROM pages").dicts()[0]["n"]
+    if not pages:
+        raise StageError(f"the crawl brought no page; {stage.last_words()}")
+    return float((used.ru_utime + used.ru_stime) / pages * 1_000)
+
+
+def _has_ended(pid: int) -> bool:
+    """Without taking its exit code."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

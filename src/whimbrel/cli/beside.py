@@ -1,0 +1,36 @@
+"""`whimbrel bench beside`: a crawl with questions asked beside it."""
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+
+def beside(
+    hosts: Annotated[int, typer.Option(min=1, help="Hosts of the web.")] = 100,
+    pages: Annotated[int, typer.Option(min=1, help="Pages of each host.")] = 120,
+    rounds: Annotated[int, typer.Option(min=1, help="Crawls of each kind, in turn; the median counts.")] = 3,
+    json_: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """What questions to a running crawl cost it: CPU time per page of crawls with and without them.
+
+    Exit codes: 0 at most 5 % more, and every answer was right; 1 not; 2 a crawl could not be run.
+    """
+    from whimbrel.bench.beside import Plan, measure
+    from whimbrel.bench.politeness.stage import StageError
+
+    with tempfile.TemporaryDirectory(prefix="whimbrel-bench-") as folder:
+        try:
+            found = measure(Plan(hosts=hosts, pages=pages, rounds=rounds), Path(folder))
+        except StageError as error:
+            typer.echo(f"whimbrel: {error}", err=True)
+            raise typer.Exit(2) from error
+    if json_:
+        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    else:
+        alone, with_ = (", ".join(f"{one:.3f}" for one in each) for each in (found.alone_ms, found.beside_ms))
+        typer.echo(f"alone: {alone} ms of CPU per page; beside {found.questions} questions: {with_}")
+        typer.echo(f"{found.ratio:.3f} times; {len(found.wrong)} wrong answers {found.wrong[:3] or ''}")
+    raise typer.Exit(0 if found.met else 1)
