@@ -107,7 +107,7 @@ def test_seeds_come_from_postgresql(tmp_path: Path) -> None:
         done = run("crawl", "--seeds-from", database, few, "--into", str(tmp_path / "out"), *own)
         assert done.code == 0, done.words
         for writes in ("DELETE FROM urls RETURNING url", "SELECT setval('numbers', 7)::text"):
-            with pytest.raises(OptionError, match="syntax error|read-only transaction"):
+            with pytest.raises(OptionError, match=r"syntax error|read-only transaction"):
                 seeds_from(database, writes)
     urls = [url for (url,) in whimbrel.open(tmp_path / "out").sql("SELECT url FROM fetches ORDER BY url")]
     assert urls == [url for url, _ in many[:2]]
