@@ -50,3 +50,20 @@ def test_a_crawl_of_slow_hosts_keeps_many_of_them_busy() -> None:
     done = bench("wide", "--hosts", "50", "--pages", "3")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["share"] > 0.3
+
+
+def test_questions_to_tables_that_are_made_up_are_answered() -> None:
+    done = bench("query", "--pages", "3000", "--links", "4")
+    assert done.returncode == 0, done.stderr
+    rows = {one["name"]: one["rows"] for one in json.loads(done.stdout)}
+    assert rows == {"group-by": 20, "in-degree": 20, "join": 20, "near-duplicates": 1}
+
+
+def test_questions_beside_a_crawl_see_whole_commits() -> None:
+    done = bench("beside", "--hosts", "10", "--pages", "60", "--rounds", "1")
+    # Whether it is within its bar on a machine that does other things is not for a test to say.
+    assert done.returncode in (0, 1), done.stderr
+    found = json.loads(done.stdout)
+    assert found["wrong"] == []
+    assert found["questions"] > 0
+    assert 0.2 < found["alone_ms"][0] < 50
