@@ -194,7 +194,7 @@ class Http1(asyncio.Protocol):
 
     async def _run(self, request: Request, served: Served) -> None:
         """Answers that take time."""
-        answer, sent, closes = served.answer, 0, True
+        answer, sent, closes, ended = served.answer, 0, True, 0.0
         try:
             if served.latency_s:
                 await asyncio.sleep(served.latency_s)
@@ -204,10 +204,11 @@ class Http1(asyncio.Protocol):
                     sent += await self._step(step)
             else:
                 data, closes = self._encode(request, served, answer)
-                sent = await self._paced(data, served.bandwidth)
+                sent, wrote = await self._paced(data, served.bandwidth)
+                ended = wrote if self._writable.is_set() else 0.0
             await self._writable.wait()
         finally:
-            self._finish(request, served, answer.status, sent, time.time(), closes=closes)
+            self._finish(request, served, answer.status, sent, ended or time.time(), closes=closes)
             self._go_on()
 
     def _go_on(self) -> None:
@@ -215,15 +216,17 @@ class Http1(asyncio.Protocol):
         if self._buffer and not self._transport.is_closing():
             self._read_requests()
 
-    async def _paced(self, data: bytes, bandwidth: int) -> int:
-        piece = max(1, int(bandwidth * _PACE_S)) if bandwidth else len(data)
+    async def _paced(self, data: bytes, bandwidth: int) -> tuple[int, float]:
+        """Bytes sent, and the time just before the last write."""
+        piece, wrote = max(1, int(bandwidth * _PACE_S)) if bandwidth else len(data), 0.0
         for at in range(0, len(data), piece):
             if self._transport.is_closing():
-                return at
+                return at, 0.0
+            wrote = time.time()
             self._transport.write(data[at : at + piece])
             if at + piece < len(data):
                 await asyncio.sleep(_PACE_S)
-        return len(data)
+        return len(data), wrote
 
     async def _step(self, step: Step) -> int:
         """Carry out one step of a script; returns the bytes sent."""

@@ -230,11 +230,15 @@ class Http2(asyncio.Protocol):
 
     def _send_head(self, stream: "_Stream", fields: Fields, *, ends: bool) -> None:
         self._h2.send_headers(stream.number, fields, end_stream=ends)
+        if ends:
+            stream.ended_s = time.time()
         stream.sent += self._flush()
 
     def _send_data(self, stream: "_Stream", data: bytes, *, ends: bool) -> None:
         """The windows must have room for it."""
         largest = self._h2.max_outbound_frame_size
+        if ends:
+            stream.ended_s = time.time()
         for at in range(0, len(data), largest):
             self._h2.send_data(stream.number, data[at : at + largest], ends and at + largest >= len(data))
         stream.sent += self._flush()
@@ -257,10 +261,10 @@ class Http2(asyncio.Protocol):
         stream = self._streams.pop(number, None)
         if stream is None:
             return
-        request, served = stream.request, stream.served
+        request, served, ended = stream.request, stream.served, stream.ended_s or time.time()
         self._service.log.add(
             Exchange(
-                *(request.received_s, time.time(), self._number, self._client, self._server, "https", "HTTP/2"),
+                *(request.received_s, ended, self._number, self._client, self._server, "https", "HTTP/2"),
                 *(request.method, request.host, request.target, served.answer.status, stream.sent, served.label),
                 request.headers.get("user-agent", ""),
             )
@@ -283,6 +287,8 @@ class _Stream:
     request: Request
     served: Served
     sent: int = 0
+    ended_s: float = 0.0
+    """When its last frame went to the socket; the stream itself is over a turn of the loop later."""
     go: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
 

@@ -1,8 +1,8 @@
 """The access log: one line per exchange, good enough to prove politeness afterwards.
 
 Tab-separated, with a header line. Times are real seconds since 1970. `start` is when the whole request had been read,
-`end` when the last byte of the answer was handed to the kernel, or the connection was lost. `connection` numbers
-the TCP connections; `server` is the address and port that the client connected to.
+`end` is just before the last byte of the answer went to the kernel, or when the connection was lost. `connection`
+numbers the TCP connections; `server` is the address and port that the client connected to.
 """
 
 from pathlib import Path
