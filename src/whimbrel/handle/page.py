@@ -55,16 +55,21 @@ class Page:
         return decode(self._raw.payload, self.headers.get("content-encoding", ""), self._max_bytes).body
 
     @cached_property
+    def _utf8(self) -> bytes:
+        return to_utf8(self.body, self._raw.charset)[0]
+
+    @cached_property
     def html(self) -> str:
         """The document as text, whatever its encoding and type."""
-        return to_utf8(self.body, self._raw.charset)[0].decode("utf-8", "replace")
+        return self._utf8.decode("utf-8", "replace")
 
     @cached_property
     def tree(self) -> "LexborHTMLParser":
         """The document as selectolax parsed it."""
         from selectolax.lexbor import LexborHTMLParser
 
-        return LexborHTMLParser(self.html)
+        # Bytes that are no UTF-8 must become U+FFFD first.
+        return LexborHTMLParser(self._utf8 if self._utf8.isascii() else self.html)
 
     @cached_property
     def base(self) -> Url:
@@ -114,7 +119,7 @@ class Page:
 
     def json(self) -> Any:
         """The body, read as JSON."""
-        return msgspec.json.decode(to_utf8(self.body, self._raw.charset)[0])
+        return msgspec.json.decode(self._utf8)
 
     @cached_property
     def json_ld(self) -> list[dict[str, Any]]:

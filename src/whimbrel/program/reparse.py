@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+import uvloop
 
 from whimbrel.clock import SystemClock
 from whimbrel.commit.committed import read_committed
@@ -70,7 +71,7 @@ def reparse(
     snapshot = latest_snapshot(directory)
     nursery = Nursery(rules, _MEMORY_BYTES)
     try:
-        return asyncio.run(_Again(directory, snapshot, rules, show).run(nursery, where, processes, time_limit_s))
+        return uvloop.run(_Again(directory, snapshot, rules, show).run(nursery, where, processes, time_limit_s))
     finally:
         nursery.close()
 
@@ -80,6 +81,7 @@ class _Again:
         self._directory, self._snapshot, self._rules, self._show = directory, snapshot, rules, show
         self._version = rules.version
         self._under_way = self._pages = self._items = self._failed = 0
+        self._awaited = 0
         self._landed = asyncio.Event()
         self._began_s = self._shown_s = time.monotonic()
 
@@ -107,11 +109,19 @@ class _Again:
         for task in self._tasks(where):
             if not self._rules.matching(task.raw.url, task.raw.mime):
                 continue
-            while self._under_way >= pool.capacity or self._journal.behind:
+            if self._under_way >= pool.capacity:
+                # Then many at once: to be woken for each costs more than the page.
+                await self._wait_for(pool.capacity // 2)
+            while self._journal.behind:
                 await self._wait()
             self._under_way += 1
             pool.submit(task, partial(self._land, task))
-        while self._under_way:
+        await self._wait_for(0)
+
+    async def _wait_for(self, most: int) -> None:
+        """Until no more than so many are under way."""
+        self._awaited = most
+        while self._under_way > most:
             await self._wait()
 
     async def _wait(self) -> None:
@@ -139,7 +149,8 @@ class _Again:
         self._items += len(made.items)
         self._failed += made.outcome != "ok"
         self._journal.add_handled(task.raw.url, handled_of(made, self._version))
-        self._landed.set()
+        if self._under_way <= self._awaited:
+            self._landed.set()
 
     def _found(self) -> Reparsed:
         elapsed_s = time.monotonic() - self._began_s
