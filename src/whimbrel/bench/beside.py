@@ -120,7 +120,7 @@ def _put_last(pid: int) -> None:
 
 @contextmanager
 def _spinning() -> Iterator[None]:
-    process = subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)  # noqa: S603
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
     _put_last(process.pid)
     try:
         yield
