@@ -25,7 +25,5 @@ class Scrapy:
     def command(self, visit: Visit) -> list[str]:
         # -P: the script's own folder is no place to import from.
         python = str(self._environment / "bin" / "python")
-        if visit.corpus == "quotes":
-            items = f"{visit.into}/items.jsonl"
-            return [python, "-P", script("scrapy_quotes.py"), visit.seed_file, str(visit.connections), items]
-        return [python, "-P", script("scrapy_peer.py"), visit.seed_file, str(visit.connections)]
+        items = [f"{visit.into}/items.jsonl"] if visit.corpus == "quotes" else []
+        return [python, "-P", script("scrapy_peer.py"), visit.seed_file, str(visit.connections), *items]
