@@ -59,6 +59,7 @@ def test_questions_to_tables_that_are_made_up_are_answered() -> None:
     assert rows == {"group-by": 20, "in-degree": 20, "join": 20, "near-duplicates": 1}
 
 
+@pytest.mark.long
 def test_questions_beside_a_crawl_see_whole_commits() -> None:
     done = bench("beside", "--hosts", "10", "--pages", "60", "--rounds", "1")
     # Whether it is within its bar on a machine that does other things is not for a test to say.
