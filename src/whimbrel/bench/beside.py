@@ -24,7 +24,7 @@ from whimbrel.query.opened import Opened
 from whimbrel.simweb.spec import WebSpec
 
 MOST: Final = 1.05
-"""The crawl's CPU time per page with questions, in multiples of that beside a process that only spins."""
+"""The crawl's CPU time per page with questions, in multiples of that alone."""
 _QUESTION: Final = """
     SELECT (SELECT count(*) FROM pages) AS pages,
            (SELECT count(*) FROM fetches WHERE outcome IN ('stored', 'duplicate')) AS fetched,
@@ -50,12 +50,12 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ratio(self) -> float:
-        return median(self.beside_ms) / median(self.spinning_ms)
+        return median(self.beside_ms) / median(self.alone_ms)
 
     @property
-    def whole_ratio(self) -> float:
-        """To the crawl alone, the machine's share included."""
-        return median(self.beside_ms) / median(self.alone_ms)
+    def neighbour_ratio(self) -> float:
+        """What any busy neighbour costs on this machine. It explains; it does not judge."""
+        return median(self.spinning_ms) / median(self.alone_ms)
 
     @property
     def met(self) -> bool:

@@ -16,8 +16,7 @@ def beside(
 ) -> None:
     """What questions to a running crawl cost it: CPU time per page of crawls with and without them.
 
-    Exit codes: 0 at most 5 % more than any busy neighbour costs, and every answer was right; 1 not; 2 a crawl could not
-    be run.
+    Exit codes: 0 at most 5 % more than alone, and every answer was right; 1 not; 2 a crawl could not be run.
     """
     from whimbrel.bench.beside import Plan, measure
     from whimbrel.bench.politeness.stage import StageError
@@ -38,8 +37,6 @@ def beside(
         }
         for kind, each in kinds.items():
             typer.echo(f"{kind}: {', '.join(f'{one:.3f}' for one in each)} ms of CPU per page")
-        typer.echo(
-            f"{found.ratio:.3f} times the crawl beside a busy neighbour, {found.whole_ratio:.3f} times that alone"
-        )
+        typer.echo(f"{found.ratio:.3f} times the crawl alone; a process that spins: {found.neighbour_ratio:.3f} times")
         typer.echo(f"{len(found.wrong)} wrong answers {found.wrong[:3] or ''}")
     raise typer.Exit(0 if found.met else 1)

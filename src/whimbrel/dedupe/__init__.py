@@ -6,6 +6,7 @@ parser's to say, since that depends on the decoded length. A payload is remember
 the same group that stores the page, so content-seen never knows a payload that the archive does not hold. `rocks.py`
 keeps it in the crawl's state, in the space `content`, with a bounded cache of its own in front.
 
-Texts that are nearly equal are another matter: `simhash.py` computes 64 bits for each, which the committer puts into
-the table of pages, and whoever asks (`near_duplicates` in SQL) compares them there. Nothing in the crawl waits for it.
+Texts that are nearly equal are another matter: `simhash.py` computes 64 bits for each. Queries do that from the
+table of pages when they need it, and compare them there (`near_duplicates`); the committer does when a crawl is told
+to. Nothing in the crawl waits for it.
 """

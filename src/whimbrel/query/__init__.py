@@ -6,7 +6,7 @@ and can reach no file but the snapshot's: SQL often comes from other people, and
 
 `Opened` is the same for programs: answers, and *documents*, which are rows together with their bodies from the archive
 (`opened.py`, `document.py`). What SQL can say of URLs and documents beyond DuckDB's own is in `function.py`; the views,
-over one crawl or several and over the tables of users' items, in `view.py`.
+over one crawl or several and over the tables of users' items, in `view.py`; near-duplicates are in `near.py`.
 
 Nothing here is shared with the crawl and nothing is written. A tail that was unlinked between the reading of the commit
 and the opening of the file is `SnapshotGone`: read the commit again and take a new snapshot.
