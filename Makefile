@@ -32,7 +32,7 @@ layers: setup
 	$(BIN)/lint-imports --no-cache
 
 unit: setup tools
-	$(BIN)/pytest -m "not long"
+	$(BIN)/pytest -m "not long" --numprocesses 3 --dist loadfile
 
 bench: setup tools ## measure the framework and the simulated web
 	$(BIN)/whimbrel bench flow

@@ -16,7 +16,7 @@ class Outcome(StrEnum):
     REDIRECTED = "redirected"
     """The server sent us to another URL, which has its own visit."""
     DENIED = "denied"
-    """robots.txt forbids it, or could not be obtained."""
+    """robots.txt forbids it, or could not be obtained; or the user blocks it."""
     GONE = "gone"
     """404 or 410."""
     FAILED = "failed"

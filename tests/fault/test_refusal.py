@@ -54,8 +54,10 @@ def test_a_published_commit_that_is_lost_or_damaged_is_written_anew(
 
 
 def files(crawl: Path) -> dict[str, bytes]:
-    """All but the database's own, which tidies up whenever it is opened."""
+    """All but the database's own, which tidies up whenever it is opened, and where a crawl can be reached while it
+    runs."""
     found = [path for path in crawl.rglob("*") if path.is_file() and "state" not in path.relative_to(crawl).parts]
+    found = [path for path in found if path.name != "control.json"]
     return {path.relative_to(crawl).as_posix(): path.read_bytes() for path in found}
 
 

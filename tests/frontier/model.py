@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.frontier.clock import VirtualClock
-from whimbrel.frontier.gate import GateConfig, network_of
-from whimbrel.frontier.option import FrontierConfig
+from whimbrel.frontier.option import FrontierConfig, GateConfig
+from whimbrel.frontier.pace import network_of
 from whimbrel.qualify.api import Qualification
 from whimbrel.visit import Ending, HostName, Visit
 

@@ -11,8 +11,8 @@ import msgspec
 
 from tests.frontier.clock import VirtualClock
 from whimbrel.frontier.disk import DiskFrontier
-from whimbrel.frontier.gate import Gate, GateConfig
-from whimbrel.frontier.option import FrontierConfig
+from whimbrel.frontier.gate import Gate
+from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.frontier.seen import DiskSeen, SeenConfig
 from whimbrel.qualify.api import Qualification
 from whimbrel.state.group import Group

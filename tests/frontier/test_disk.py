@@ -7,8 +7,7 @@ import pytest
 
 from tests.frontier.rig import Rig, quick_directory
 from whimbrel.frontier import host, queue
-from whimbrel.frontier.gate import GateConfig
-from whimbrel.frontier.option import FrontierConfig
+from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.qualify.api import Qualification
 from whimbrel.visit import Ending, Visit
 

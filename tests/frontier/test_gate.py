@@ -12,8 +12,9 @@ from tests.frontier.clock import VirtualClock
 from tests.frontier.rig import Rig, qualified, quick_directory, url_of
 from whimbrel.clock import SystemClock
 from whimbrel.frontier import gate as gate_module
-from whimbrel.frontier.gate import Gate, GateConfig, network_of
-from whimbrel.frontier.option import FrontierConfig
+from whimbrel.frontier.gate import Gate
+from whimbrel.frontier.option import FrontierConfig, GateConfig
+from whimbrel.frontier.pace import network_of
 from whimbrel.visit import Ending, HostName, Visit
 
 ADDRESS = "192.0.2.7"

@@ -211,7 +211,7 @@ def test_options_reach_the_parts_they_are_for(tmp_path: Path) -> None:
     assert found["frontier"]["max_pages_per_host"] == 1_000
     assert found["frontier"]["agent"] == found["qualifier"]["agent"] == found["parser"]["agent"] == "bot"
     assert found["router"]["scope"] == "any"
-    assert found["gate"] == {"mode": "broad", "delay_s": 0.5}
+    assert found["gate"] == {"mode": "broad", "delay_s": 0.5, "delays": {}, "block": ()}
     assert user_agent(options) == "Bot/2 x (+me@a.test)"
     wiring = configured(options, tmp_path, registry())
     assert next(c.capacity for c in wiring.connectors if c.target == "downloader.visits") == 9

@@ -10,8 +10,7 @@ import pytest
 from tests.frontier.model import NEVER, Model
 from tests.frontier.rig import Rig, quick_directory
 from whimbrel.frontier import gate, host, queue
-from whimbrel.frontier.gate import GateConfig
-from whimbrel.frontier.option import FrontierConfig
+from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.frontier.order import Order
 from whimbrel.frontier.seen import SeenConfig
 from whimbrel.qualify.api import HostDue, Qualification

@@ -51,6 +51,9 @@ class Noted(Provider):
     def qualified(self, host: HostName, found: Qualification) -> None:
         self.found.setdefault(host.site, []).append(found)
 
+    def unqualified(self, host: HostName) -> None:
+        raise AssertionError(f"{host.site} is not blocked")
+
 
 def test_the_component_qualifies_many_hosts_at_once_but_no_more_than_it_may(web: Served) -> None:
     hosts = [web.web.hosts.get(number) for number in range(web.web.spec.hosts)]

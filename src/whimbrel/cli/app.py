@@ -14,6 +14,7 @@ _COMMANDS: Final = {
     "resume": "crawl.resume",
     "status": "status.status",
     "why": "why.why",
+    "control": "control.app",
     "verify": "verify.verify",
     "query": "query.query",
     "get": "get.get",
@@ -31,12 +32,14 @@ _COMMANDS: Final = {
 _CRAWLING: Final = ("crawl", "resume", "demo")
 _EXPECTED: Final = {
     "whimbrel.commit.committed": "NotACrawl",
+    "whimbrel.control.api": "ControlError",
     "whimbrel.flow.error": "FlowError",
     "whimbrel.job.crawl": "CrawlError",
     "whimbrel.job.options": "OptionError",
     "whimbrel.simweb.server.control": "ControlError",
     "whimbrel.simweb.server.listen": "ListenError",
     "whimbrel.simweb.spec": "SpecError",
+    "whimbrel.job.unit": "UnitError",
     "whimbrel.state.rocks": "StateError",
 }
 """Errors whose message is all that a user needs."""

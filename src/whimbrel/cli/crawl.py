@@ -11,6 +11,7 @@ from rich.console import Console
 
 from whimbrel.cli.display import ProgressDisplay, plain_console
 from whimbrel.cli.summary import print_summary, summary
+from whimbrel.control.door import attend
 from whimbrel.job.configure import seeds as seeds_of
 from whimbrel.job.crawl import crawl as run_crawl
 from whimbrel.job.crawl import plan_of
@@ -60,6 +61,7 @@ def crawl(
     max_bytes: Annotated[str | None, typer.Option(metavar="SIZE", help="Stop after this many bytes: 10GB.")] = None,
     max_file_size: Annotated[str | None, typer.Option(metavar="SIZE", help="Of one body.", show_default="20MB")] = None,
     max_rate: Annotated[str | None, typer.Option(metavar="SIZE/s", help="Of all traffic: 5MB/s.")] = None,
+    max_pages_per_s: Annotated[float | None, typer.Option(help="Of all requests for pages.")] = None,
     delay: Annotated[
         str | None, typer.Option(metavar="DURATION", help="Between requests to a host, a domain, an address.")
     ] = None,
@@ -70,7 +72,9 @@ def crawl(
     include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only URLs that match one.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="No URL that matches one.")] = None,
     mime: Annotated[list[str] | None, typer.Option(metavar="TYPE", help="Types whose bodies are kept.")] = None,
-    block: Annotated[list[str] | None, typer.Option(metavar="HOST", help="A host or domain not to visit.")] = None,
+    block: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="A host or domain not to visit, or a pattern of URLs.")
+    ] = None,
     header: Annotated[list[str] | None, typer.Option(metavar="K:V", help="A further request header.")] = None,
     cookies: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="A file of cookies to send.")
@@ -81,6 +85,12 @@ def crawl(
     ] = None,
     resolver: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Name server.")] = None,
     ca: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Trusted certificates.")] = None,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS:PORT", help="Where `whimbrel control` reaches it; or off.", show_default="127.0.0.1:0"
+        ),
+    ] = None,
     wiring: Annotated[str | None, typer.Option(help="A wiring or a TOML file.", show_default="standalone")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="PART.KEY=VALUE", help="A setting of one part.")
@@ -110,7 +120,7 @@ def crawl(
         return
     console = plain_console(stderr=json_)
     with ProgressDisplay(console) as display:
-        result = run_crawl(given, directory, display.show, display.say)
+        result = run_crawl(given, directory, display.show, display.say, attend=attend)
     _end(console, directory, result, as_json=json_)
 
 
@@ -146,7 +156,7 @@ def resume(
     layers.append((_COMMAND_LINE, {key: value for key, value in found.items() if value is not None}))
     console = plain_console(stderr=json_)
     with ProgressDisplay(console) as display:
-        result = run_resume(combined(layers), directory, display.show, display.say)
+        result = run_resume(combined(layers), directory, display.show, display.say, attend=attend)
     _end(console, directory, result, as_json=json_)
 
 

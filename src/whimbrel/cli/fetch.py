@@ -15,7 +15,8 @@ from whimbrel.fetch.api import Exchange, Fetched
 from whimbrel.fetch.curl import CurlTransport
 from whimbrel.fetch.option import CurlConfig
 from whimbrel.fetch.resolver import DnsConfig, DnsResolver
-from whimbrel.frontier.gate import Gate, GateConfig
+from whimbrel.frontier.gate import Gate
+from whimbrel.frontier.option import GateConfig
 from whimbrel.job.configure import seeds as seeds_of
 from whimbrel.job.configure import settings_of
 from whimbrel.job.options import CrawlOptions, combined

@@ -12,6 +12,7 @@ from whimbrel.job.progress import Result
 
 _NOT_CRAWLED: Final = {
     "denied robots": "robots.txt forbids them",
+    "denied blocked": "a pattern of --block",
     "denied robots-unreachable": "robots.txt could not be obtained, which means no",
     "failed dns": "their host has no address; check its name, the network, and --resolver",
     "failed private-address": "their address is private; --allow-network names networks that may be crawled",

@@ -52,8 +52,8 @@ def _tables(directory: Path, committed: Committed) -> Iterator[Problem]:
         "pages that stand twice": f"select count(*) - count(distinct url) from pages {_CRAWLED}",  # noqa: S608
         "records that two pages claim": "select count(*) from (select warc_file, warc_offset from pages where "
         "warc_file <> '' group by all having count(*) > 1)",
-        "URLs with two final outcomes": f"select count(*) - count(distinct url) from fetches {_CRAWLED} "  # noqa: S608
-        "and outcome <> 'retry'",
+        "URLs with two final outcomes": f"select count(*) - count(distinct url) - (select count(*) from fetches where "  # noqa: S608
+        f"reason = 'requeued') from fetches {_CRAWLED} and outcome <> 'retry'",
         "pages without a visit": "select count(*) from pages p anti join fetches f on p.url = f.url",
         "pages more or less than counted": f"select abs(count(*) - {stored}) from pages",  # noqa: S608
     }

@@ -18,7 +18,7 @@ from whimbrel.commit.crash import Crash
 from whimbrel.commit.work import Kept, Work
 from whimbrel.disk import Disk
 from whimbrel.facts.store import FactsConfig, ParquetFacts
-from whimbrel.flow import Config, Needs, Provider
+from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.parse.api import Handled
 from whimbrel.state.api import State
 from whimbrel.state.group import Group
@@ -96,6 +96,26 @@ class Journal(Provider):
     """
 
     Config = JournalConfig
+    live = frozenset({"every_s", "group_bytes", "group_visits"})
+    fixed = "the files of the crawl belong to it"
+    metrics = (
+        Metric("journal_commits_total", "counter", "Commits made, of all runs.", lambda own: own.last.number),
+        Metric("journal_commit_age_seconds", "gauge", "Since the last commit.", lambda own: own.age_s),
+        Metric(
+            "journal_group_bytes",
+            "gauge",
+            "Bodies, texts and links that wait to be committed.",
+            lambda own: own.open_bytes,
+        ),
+        Metric("journal_trouble", "gauge", "1 while the disk takes no data.", lambda own: float(bool(own.trouble))),
+        Metric(
+            "archive_bytes",
+            "gauge",
+            "Bytes of WARC files in the last commit.",
+            lambda own: sum(own.last.archive().values()),
+        ),
+    )
+    lasting = frozenset({"directory"})
     state = Needs(Groups)
     clock = Needs(Clock)
 
@@ -141,6 +161,15 @@ class Journal(Provider):
         return self._committer.last
 
     @property
+    def age_s(self) -> float:
+        """Since the last commit; 0 before the first."""
+        return max(0.0, self.clock.wall_s() - self.last.at_s) if self.last.number else 0.0
+
+    @property
+    def open_bytes(self) -> int:
+        return self._work.bytes
+
+    @property
     def behind(self) -> bool:
         """The open group is full and cannot be sealed, because the one before it is still being written."""
         return self._broken or (self._writing is not None and (bool(self.trouble) or self._full))
@@ -179,6 +208,9 @@ class Journal(Provider):
 
     def add_dropped(self, url: str, reason: str, source: str) -> None:
         self._work.dropped.append((url, reason, source, self.clock.wall_s()))
+
+    def add_requeued(self, url: str, source: str) -> None:
+        self._work.requeued.append((url, source, self.clock.wall_s()))
 
     def add_host(self, row: tuple[Any, ...]) -> None:
         self._work.hosts.append(row)
@@ -239,11 +271,13 @@ class Journal(Provider):
             changed()
 
     async def checkpoint(self) -> Committed:
-        """Returns when everything up to now is durable."""
-        while self._writing is not None or (not self._broken and (self._work or self.state.changed)):
+        """Returns when everything up to now is durable. What comes meanwhile is for the next commit."""
+        number = self._number + bool(self._work or self.state.changed)
+        while self._committer.last.number < number or (self._writing is not None and number == self._number):
             self._seal()
-            if self._writing is not None:
-                await asyncio.shield(self._writing)
+            if self._writing is None:
+                break  # Broken: nothing will become durable any more.
+            await asyncio.shield(self._writing)
         return self._committer.last
 
     async def conclude(self, state: str, actor: str = "crawl", detail: str = "") -> None:

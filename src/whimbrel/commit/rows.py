@@ -30,6 +30,7 @@ class _Ids(dict[str, int]):
 
 
 _url_id = _Ids().__getitem__
+REQUEUED: Final = "requeued"
 
 
 def rows(work: Work, places: list[Place | None], *, text: bool, simhash: bool) -> dict[str, Any]:
@@ -43,6 +44,7 @@ def rows(work: Work, places: list[Place | None], *, text: bool, simhash: bool) -
     ]
     fetches = [fetch_row(kept) for kept in work.kept]
     fetches += [dropped_row(*dropped) for dropped in work.dropped]
+    fetches += [requeued_row(*requeued) for requeued in work.requeued]
     found = {"pages": pages, "links": links, "fetches": fetches, "hosts": work.hosts, "events": work.events}
     return {table: new for table, new in found.items() if new} | _items(work)
 
@@ -129,3 +131,9 @@ def fetch_row(kept: Kept) -> tuple[Any, ...]:
 def dropped_row(url: str, reason: str, source: str, at_s: float) -> tuple[Any, ...]:
     host = url.split("/", 3)[2]
     return (url, host, "", Outcome.DROPPED.value, reason, 0, "", at_s, 0.0, 0, 0, "", None, source)
+
+
+def requeued_row(url: str, source: str, at_s: float) -> tuple[Any, ...]:
+    """Says that the outcome before it is not the last word."""
+    host = url.split("/", 3)[2]
+    return (url, host, "", Outcome.RETRY.value, REQUEUED, 0, "", at_s, 0.0, 0, 0, "", at_s, source)

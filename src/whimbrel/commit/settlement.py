@@ -1,6 +1,7 @@
 """What a settled visit changes: all its effects, applied in one step to the open group."""
 
 import hashlib
+from collections import Counter
 from typing import Final, Protocol
 
 import msgspec
@@ -9,9 +10,10 @@ from whimbrel.archive.api import Capture, Original
 from whimbrel.clock import Clock
 from whimbrel.commit.hostrow import host_row
 from whimbrel.commit.journal import Journal
+from whimbrel.commit.latency import Latency
 from whimbrel.commit.work import Kept
 from whimbrel.dedupe.api import ContentSeen
-from whimbrel.flow import Config, Needs, Provider
+from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.frontier.api import Frontier
 from whimbrel.frontier.distributor import Routed
 from whimbrel.frontier.host import Host
@@ -19,7 +21,7 @@ from whimbrel.frontier.router import Route, Router
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Parsed
 from whimbrel.qualify.api import Qualification
-from whimbrel.url import parse
+from whimbrel.url import Url, parse
 from whimbrel.visit import Discovered, Ending, HostName, Visit
 
 _PAGES: Final = (Outcome.STORED, Outcome.DUPLICATE)
@@ -34,11 +36,18 @@ class Flushing(Frontier, Protocol):
     @property
     def hosts(self) -> int: ...
 
+    @property
+    def queued(self) -> int: ...
+
     def flush(self) -> list[Host]: ...
 
     def note_all(self) -> None: ...
 
     def qualified(self, name: HostName, found: Qualification) -> None: ...
+
+    def unqualified(self, name: HostName) -> None: ...
+
+    def requeue(self, found: Discovered) -> None: ...
 
 
 class SettlementConfig(Config, frozen=True):
@@ -50,6 +59,23 @@ class Settlement(Provider):
     """The one place where the crawl's memory is changed."""
 
     Config = SettlementConfig
+    live = frozenset({"mime"})
+    fixed = "what is being settled belongs to it"
+    metrics = (
+        Metric("visits_total", "counter", "Visits that are over, of all runs.", lambda own: own.counted("visits")),
+        Metric("received_bytes_total", "counter", "Bytes of bodies, of all runs.", lambda own: own.counted("bytes")),
+        Metric("outcomes_total", "counter", "Visits by outcome.", lambda own: own.counts("outcome "), label="outcome"),
+        Metric("statuses_total", "counter", "Answers by status.", lambda own: own.counts("status "), label="status"),
+        Metric(
+            "links_refused_total", "counter", "Links not followed.", lambda own: own.counts("refused "), label="reason"
+        ),
+        Metric(
+            "qualifications_total", "counter", "What hosts became.", lambda own: own.counts("host "), label="standing"
+        ),
+        Metric(
+            "visit_seconds", "histogram", "How long answers take, since this run began.", lambda own: own.latency.read()
+        ),
+    )
     journal = Needs(Journal)
     frontier = Needs(Flushing)
     router = Needs(Router)
@@ -57,6 +83,10 @@ class Settlement(Provider):
     clock = Needs(Clock)
 
     async def open(self) -> None:
+        self.latency = Latency()
+        """Of answers, since this run began."""
+        self.cut: Counter[str] = Counter()
+        """URLs that limits have cut, by host, since this run began: a host with many is a trap."""
         self.journal.before_seal(self._write_down)
         state = self.journal.state
         self._leads = tuple(msgspec.msgpack.decode(state.get("meta", _SCOPE_KEY) or b"\x90", type=list[str]))
@@ -72,6 +102,21 @@ class Settlement(Provider):
     async def close(self) -> None:
         self.frontier.note_all()
         await self.journal.conclude("done" if self.frontier.empty else "stopped")
+
+    def seed(self, urls: tuple[Url, ...]) -> int:
+        """More to begin with; how many of them are new."""
+        before = self.frontier.queued
+        for found in self.router.begin(urls).found:
+            self._admit(found)
+        return self.frontier.queued - before
+
+    def requeue(self, found: Discovered, outcome: str, reason: str) -> None:
+        """A URL that ended like this is visited once more."""
+        self.frontier.requeue(found)
+        self.journal.add_requeued(found.url.text, found.source)
+        counters = self.journal.counters
+        counters[f"outcome {outcome}"] -= 1
+        counters[f"reason {outcome} {reason}"] -= 1
 
     def settle(self, routed: Routed) -> None:
         """A visit is over: the frontier forgets or postpones it, its links are queued, its rows and records are
@@ -155,14 +200,25 @@ class Settlement(Provider):
     def _record_drop(self, url: str, reason: str, source: str) -> None:
         self.journal.add_dropped(url, reason, source)
         self.journal.counters["outcome dropped"] += 1
+        self.cut[url.split("/", 3)[2]] += 1
         self.journal.counters[f"reason dropped {reason}"] += 1
 
     def _count(self, parsed: Parsed, ending: Ending) -> None:
         counters = self.journal.counters
         counters["visits"] += 1
         counters["bytes"] += ending.bytes
+        if ending.status:
+            counters[f"status {ending.status}"] += 1
+            self.latency.add(ending.elapsed_s)
         counters[f"outcome {parsed.outcome.value}"] += 1
         counters[f"reason {parsed.outcome.value} {parsed.reason}"] += 1
+
+    def counted(self, name: str) -> int:
+        return self.journal.counters[name]
+
+    def counts(self, prefix: str) -> dict[str, float]:
+        counters = self.journal.counters
+        return {name[len(prefix) :]: count for name, count in counters.items() if name.startswith(prefix)}
 
     def _write_down(self) -> None:
         """Before a group is sealed."""
@@ -175,6 +231,7 @@ class Settlement(Provider):
 
     def qualified(self, name: HostName, found: Qualification) -> None:
         """A host has its answer from the qualifier: the sitemaps that robots.txt names are queued in the same step."""
+        self.journal.counters[f"host {found.reason or found.standing}"] += 1
         try:
             self.frontier.qualified(name, found)
             if found.standing == "qualified":
@@ -184,6 +241,9 @@ class Settlement(Provider):
         except BaseException:
             self.journal.abandon()
             raise
+
+    def unqualified(self, name: HostName) -> None:
+        self.frontier.unqualified(name)
 
 
 def capture_of(parsed: Parsed, types: tuple[str, ...] = ()) -> Capture | None:

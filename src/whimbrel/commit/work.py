@@ -20,12 +20,14 @@ class Kept(msgspec.Struct, gc=False):
 class Work:
     """Filled on the event loop's thread, then sealed and handed to the committer; never changed after that."""
 
-    __slots__ = ("bytes", "dropped", "events", "handled", "hosts", "kept", "tables")
+    __slots__ = ("bytes", "dropped", "events", "handled", "hosts", "kept", "requeued", "tables")
 
     def __init__(self) -> None:
         self.kept: list[Kept] = []
         self.dropped: list[tuple[str, str, str, float]] = []
         """URL, reason, the URL it was found on, and when."""
+        self.requeued: list[tuple[str, str, float]] = []
+        """URLs with a final outcome that are to be visited once more, the URL each was found on, and when."""
         self.hosts: list[tuple[Any, ...]] = []
         self.events: list[tuple[Any, ...]] = []
         self.handled: list[tuple[str, float, Handled]] = []
@@ -35,4 +37,4 @@ class Work:
         self.bytes = 0
 
     def __bool__(self) -> bool:
-        return bool(self.kept or self.dropped or self.hosts or self.events or self.handled)
+        return bool(self.kept or self.dropped or self.requeued or self.hosts or self.events or self.handled)

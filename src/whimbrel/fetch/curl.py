@@ -11,7 +11,7 @@ from whimbrel.fetch.network import Networks
 from whimbrel.fetch.option import CurlConfig, check_files
 from whimbrel.fetch.patience import Patience
 from whimbrel.fetch.watch import Watch
-from whimbrel.flow import Needs, Provider
+from whimbrel.flow import Metric, Needs, Provider
 from whimbrel.url import Url
 
 __all__ = ["CurlConfig", "CurlTransport"]
@@ -25,6 +25,10 @@ class CurlTransport(Provider):
     """
 
     Config = CurlConfig
+    live = frozenset({"connections"})
+    metrics = (
+        Metric("transport_exchanges", "gauge", "Requests under way, robots.txt included.", lambda own: own.under_way),
+    )
     clock = Needs(Clock)
 
     def __init__(self, config: CurlConfig | None = None) -> None:

@@ -20,6 +20,7 @@ class Downloader(Async):
     should."""
 
     Config = DownloaderConfig
+    live = frozenset({"connections"})
     visits = In(Visit)
     fetched = Out(Fetched)
     transport = Needs(Transport)

@@ -26,6 +26,7 @@ from whimbrel.flow.api import Batch, Connector, Intake, Supply
 from whimbrel.flow.check import Plan, check
 from whimbrel.flow.component import Async, Component, Config, Provider, Sync
 from whimbrel.flow.error import (
+    BadWiring,
     ChangeFailed,
     ComponentFailed,
     ConnectorBroken,
@@ -33,6 +34,7 @@ from whimbrel.flow.error import (
     WiringError,
 )
 from whimbrel.flow.job import Job, Timeouts
+from whimbrel.flow.metric import Histogram, Metric
 from whimbrel.flow.port import Delivery, In, Inlet, Needs, Out, Outlet
 from whimbrel.flow.registry import Registry
 from whimbrel.flow.report import Failure, Report
@@ -40,6 +42,7 @@ from whimbrel.flow.wiring import ComponentSpec, ConnectorSpec, ProviderSpec, Wir
 
 __all__ = [
     "Async",
+    "BadWiring",
     "Batch",
     "ChangeFailed",
     "Component",
@@ -52,10 +55,12 @@ __all__ = [
     "Delivery",
     "Failure",
     "FlowError",
+    "Histogram",
     "In",
     "Inlet",
     "Intake",
     "Job",
+    "Metric",
     "Needs",
     "Out",
     "Outlet",

@@ -1,8 +1,9 @@
 """Take a running job from one wiring to another (Agarwal et al. §2.5, Hunyadi §6).
 
 A component whose class, configuration, place or number of instances changes is *replaced*: drained, closed, and opened
-anew; so is every synchronous component fused to it. One whose needs alone change is *rebound*. All others are left
-alone.
+anew; so is every synchronous component fused to it. One whose needs alone change is *rebound*. A part of which only
+settings change that it declares as `live` takes them over where it is, and so does a connector its size. All others are
+left alone. A part that is `fixed` is never replaced: a change that would is refused, with its reason.
 
 1. Make and open what is new; if that fails nothing has changed. 2. From the sources down, bring whoever stays and is
 concerned to rest and let whoever goes work off what it has. 3. Part, join, bind, fuse again. 4. Start what is new and
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.flow.check import Plan
 from whimbrel.flow.component import Provider
 from whimbrel.flow.difference import Difference, difference
-from whimbrel.flow.error import FlowError
+from whimbrel.flow.error import ChangeFailed, FlowError
 from whimbrel.flow.graph import Graph, bind_needs, callers_first, component_of, construct, make_instances
 from whimbrel.flow.instance import Instance
 from whimbrel.flow.port import Activity
@@ -33,15 +34,26 @@ class Prepared:
         finished = {name for name, found in graph.instances.items() if all(graph.head_of(i).finished for i in found)}
         self.plan = plan
         self.diff: Difference = difference(graph.plan, plan, finished)
+        self._check_fixed(graph.plan)
         self.providers: dict[str, Provider] = dict(graph.providers)
         for name in self.diff.providers_coming:
             self.providers[name] = construct(name, *plan.providers[name])
             bind_needs(plan, name, self.providers)
+        made = {**plan.providers, **plan.components}
+        for name in self.diff.reconfigured:
+            construct(name, *made[name])  # A trial: settings that it does not take must not meet it at work.
         others = {name: found for name, found in graph.instances.items() if name not in self.diff.going}
         self.instances: dict[str, list[Instance]] = {}
         for name in callers_first(plan.wiring):
             if name in self.diff.coming:
                 self.instances[name] = make_instances(plan, name, others | self.instances, self.providers)
+
+    def _check_fixed(self, old: Plan) -> None:
+        made = {**old.providers, **old.components}
+        for name in (*self.diff.providers_going, *sorted(self.diff.going)):
+            reason = made[name][0].fixed
+            if reason:
+                raise ChangeFailed(f"nothing was changed: {name!r} stays as it is while the job runs: {reason}")
 
     @property
     def fresh(self) -> list[Instance]:
@@ -173,12 +185,25 @@ def _rewire(graph: Graph, prepared: Prepared) -> None:
         graph.join(connector)
     for connector, items in left.items():
         _take_over(graph, diff, connector, items)
+    _adjust(graph, diff)
     for name in diff.providers_rebound:
         bind_needs(plan, name, graph.providers)
     for name in diff.rebound:
         for instance in graph.instances[name]:
             for need, provider in plan.wiring.component(name).needs.items():
                 instance.component.bind(need, graph.providers[provider])
+
+
+def _adjust(graph: Graph, diff: Difference) -> None:
+    """Sizes and live settings of what stays."""
+    for connector in diff.resized:
+        graph.resize(connector)
+    for name in diff.reconfigured:
+        if name in graph.providers:
+            graph.providers[name].reconfigure(graph.plan.providers[name][1])
+        for instance in graph.instances.get(name, ()):
+            instance.component.reconfigure(graph.plan.components[name][1])
+            instance.activity.set()
 
 
 def _take_over(graph: Graph, diff: Difference, old: ConnectorSpec, items: list[Any]) -> None:

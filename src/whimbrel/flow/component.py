@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from whimbrel.flow.metric import Metric
 from whimbrel.flow.port import Activity, In, Needs, Out
 
 
@@ -27,6 +28,14 @@ class Wired:
 
     Config: ClassVar[type[Config]] = Config
     needs: ClassVar[dict[str, Needs[Any]]] = {}
+    live: ClassVar[frozenset[str]] = frozenset()
+    """Settings that it takes over while it runs (`reconfigure`). When any other changes, it is replaced."""
+    metrics: ClassVar[tuple[Metric, ...]] = ()
+    """What can be measured about it."""
+    fixed: ClassVar[str] = ""
+    """Why it cannot be replaced while the job runs; empty when it can."""
+    lasting: ClassVar[frozenset[str]] = frozenset()
+    """Settings that what it keeps on disk depends on: they stay as they were when the work began."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -41,6 +50,10 @@ class Wired:
 
     async def close(self) -> None:
         """Release what `open` acquired. Called once, also after a failure, and only if `open` returned."""
+
+    def reconfigure(self, config: Any) -> None:
+        """Take over another configuration that differs in `live` settings alone. Called between two steps."""
+        self.config = config
 
     def bind(self, name: str, value: Any) -> None:
         """For the job: put a port or a provider in its place."""

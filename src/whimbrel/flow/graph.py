@@ -77,6 +77,15 @@ class Graph:
             inlet.batch = max(inlet.batch, min(spec.batch, spec.capacity))
             queue.listen(target.activity)
 
+    def resize(self, spec: ConnectorSpec) -> None:
+        """Another capacity and batch for a queue that stays."""
+        if spec.kind == "direct":
+            return
+        self.queues[spec.name].resize(spec.capacity)
+        for target in self.instances[component_of(spec.target)]:
+            inlet = target.inlets[port_of(spec.target)]
+            inlet.batch = max(inlet.batch, min(spec.batch, spec.capacity))
+
     def part(self, spec: ConnectorSpec) -> None:
         """Take a connector away from the ports it joined."""
         sources = self.instances.get(component_of(spec.source), [])

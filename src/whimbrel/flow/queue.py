@@ -21,6 +21,8 @@ class Queue(Generic[T]):
         """While its consumer rests for a change the bound is lifted, so that a producer in a circle with it can finish
         what it has in hand and rest too; it takes up nothing new meanwhile."""
         self._items: deque[T] = deque()
+        self.passed = 0
+        """Items that were taken, those that were given back included."""
         self._unacknowledged = 0
         self._number = 0
         self._producers = 0
@@ -71,6 +73,7 @@ class Queue(Generic[T]):
         else:
             taken = [items.popleft() for _ in range(most)]
         self._unacknowledged += len(taken)
+        self.passed += len(taken)
         self._number += 1
         return Batch(self._number, taken)
 
@@ -78,8 +81,15 @@ class Queue(Generic[T]):
         self._unacknowledged -= len(batch.items)
         if count is not None and count < len(batch.items):
             self._items.extendleft(reversed(batch.items[count:]))
+            self.passed -= len(batch.items) - count
             for reader in self._readers:
                 reader.set()
+        for writer in self._writers:
+            writer.set()
+
+    def resize(self, capacity: int) -> None:
+        """What is beyond a smaller bound stays until it is taken."""
+        self.capacity = capacity
         for writer in self._writers:
             writer.set()
 

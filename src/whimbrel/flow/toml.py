@@ -20,6 +20,7 @@ capacity = 256                      # of a queue
 batch = 16
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -29,7 +30,7 @@ from typing import Any, Final
 import msgspec
 
 from whimbrel.flow.error import BadWiring, nearest
-from whimbrel.flow.wiring import ComponentSpec, ConnectorSpec, Kind, Place, ProviderSpec, Wiring
+from whimbrel.flow.wiring import ComponentSpec, ConnectorSpec, Kind, Place, ProviderSpec, Wiring, used_name
 
 _HEADER: Final = re.compile(r"^\s*\[(providers|components)\.(?:\"([^\"]+)\"|([\w-]+))\]")
 _END: Final = re.compile(r"""\b(from|to)\s*=\s*["']([^"']+)["']""")
@@ -152,3 +153,30 @@ def _ends(text: str) -> list[tuple[int, str, str]]:
 def _line_of(text: str, key: str) -> int:
     pattern = re.compile(rf"^\s*\[*\s*{re.escape(key)}\b")
     return next((number for number, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
+
+
+def wiring_text(wiring: Wiring) -> str:
+    """A wiring as TOML, which `parse_wiring` reads back. Its parts must be named, not given as classes."""
+    lines = [f"name = {_toml(wiring.name)}\n"]
+    for component in wiring.components:
+        lines.append(f"\n[components.{_toml(component.name)}]\n{_part_text(component)}")
+        lines.append(f"instances = {component.instances}\nplace = {_toml(component.place)}\n")
+    for one in wiring.connectors:
+        lines.append(f"\n[[connectors]]\nfrom = {_toml(one.source)}\nto = {_toml(one.target)}\n")
+        lines.append(f"kind = {_toml(one.kind)}\ncapacity = {one.capacity}\nbatch = {one.batch}\n")
+    lines += (f"\n[providers.{_toml(one.name)}]\n{_part_text(one)}" for one in wiring.providers)
+    return "".join(lines)
+
+
+def _part_text(part: ComponentSpec | ProviderSpec) -> str:
+    tables = "".join(f"{key} = {_toml(dict(getattr(part, key)))}\n" for key in ("needs", "config"))
+    return f"use = {_toml(used_name(part.use))}\n{tables}"
+
+
+def _toml(value: Any) -> str:
+    """Strings, numbers, lists and tables; JSON's strings are TOML's, but for one character."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_toml(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

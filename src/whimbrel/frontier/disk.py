@@ -7,7 +7,6 @@ on disk; `finish` and `retry` do.
 """
 
 from collections import deque
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -16,43 +15,45 @@ import msgspec
 from whimbrel.clock import Clock
 from whimbrel.flow import Needs, Provider
 from whimbrel.frontier.api import UrlSeen
+from whimbrel.frontier.count import QueryCounts
 from whimbrel.frontier.gate import Gate
-from whimbrel.frontier.health import judged
+from whimbrel.frontier.health import forgiven, judged
 from whimbrel.frontier.host import Entry, Host, HostTable
+from whimbrel.frontier.listen import Told
+from whimbrel.frontier.meta import Meta, kept_secret
+from whimbrel.frontier.metric import FRONTIER
 from whimbrel.frontier.option import FrontierConfig
 from whimbrel.frontier.queue import Queues
+from whimbrel.frontier.rate import Rate
 from whimbrel.frontier.turn import ROUNDED_S, Turns, is_over
 from whimbrel.qualify.api import HostDue, Qualification
 from whimbrel.qualify.robots import Rules
 from whimbrel.state.api import State
-from whimbrel.url import Url, query_group, restore
+from whimbrel.url import restore
 from whimbrel.url.domain import Domains
+from whimbrel.url.glob import Globs
 from whimbrel.url.key import Keys
 from whimbrel.visit import Discovered, Ending, HostName, Visit
 
 _META: Final = b"frontier"
-_SECRET: Final = b"secret"
 _TOO_MANY: Final = (429, 503)
 _LOST_S: Final = 1e-6
 """What may be lost between the monotonic clock and the wall's: they are told apart by ten digits more."""
 _TRIES: Final = 100
 """Hosts that one `take` looks at. When so many are stopped, others get a turn before it goes on."""
+_UNRULED_S: Final = 86_400.0
+"""For how long a host is qualified by the user's word."""
 
 
-class _Meta(msgspec.Struct, array_like=True):
-    """What the frontier keeps of itself. Changed in memory, written when a group is sealed."""
-
-    number: int = 0
-    queued: int = 0
-    taken: int = 0
-    """Requests that are over. Those under way are not counted: after a crash they are made again."""
-    hosts: int = 0
-    max_pages_per_host: int | None = None
-    """The limit that hosts are held back by."""
-
-
-class DiskFrontier(Provider):
+class DiskFrontier(Provider, Told):
     Config = FrontierConfig
+    live = frozenset(
+        {"order", "max_pages", "max_pages_per_host", "max_bytes_per_s", "max_pages_per_s", "refuse", "max_queries"}
+        | {"retry_s", "park_after", "park_s", "qualifying"}
+    )
+    fixed = "visits under way and the queues belong to it"
+    lasting = frozenset({"mode"})
+    metrics = FRONTIER
     state = Needs(State)
     seen = Needs(UrlSeen)
     gate = Needs(Gate)
@@ -62,10 +63,11 @@ class DiskFrontier(Provider):
         config: FrontierConfig = self.config
         state = self.state
         found = state.get("meta", _META)
-        self._meta = _Meta() if found is None else msgspec.msgpack.decode(found, type=_Meta)
-        self.keys = Keys(self._secret())
+        self._meta = Meta() if found is None else msgspec.msgpack.decode(found, type=Meta)
+        self.keys = Keys(kept_secret(state))
         self.table = HostTable(state, self.keys, Domains(), by_domain=config.mode == "broad", most=config.hosts_cached)
-        self._queues = Queues(state, self.table, config.order, self._meta.number)
+        self._queues = Queues(state, self.table, config.order, self._meta.number, self._meta.order_changes)
+        self._counts = QueryCounts(state, self.keys)
         self._turns = Turns(config, state, self.table, self.gate, self.clock)
         self._ready: deque[Host] = deque()
         self._due: deque[HostDue] = deque()
@@ -73,27 +75,35 @@ class DiskFrontier(Provider):
         self._visiting = 0
         self._requesting = 0
         """Of these, those that are more than a refusal."""
-        self._closed_s = float("-inf")
-        """Before this nothing is let out: the limit on bytes, or a restart, after which everything counts as just
-        visited."""
-        self._listeners: list[Callable[[], None]] = []
-        self.gate.listen(self._tell)
+        self._rate = Rate(config.max_pages_per_s, config.max_bytes_per_s)
+        self.gate.listen(self._gate_changed)
         if found is not None:
             self.gate.just_visited()
-            self._closed_s = self.clock.now_s() + self.gate.host_delay_s(0.0, 0.0)
-        if self._meta.max_pages_per_host != config.max_pages_per_host:
-            self._meta.max_pages_per_host = config.max_pages_per_host
+            self._rate.close(self.clock.now_s() + self.gate.host_delay_s(0.0, 0.0))
+        self._meta.order = self._meta.order or config.order
+        self.reconfigure(config)
+        self._gate_changed()
+
+    def reconfigure(self, config: FrontierConfig) -> None:
+        self.config = config
+        self._turns.reconfigure(config)
+        self._refused = Globs(config.refuse) if config.refuse else None
+        self._rate.limit(config.max_pages_per_s, config.max_bytes_per_s)
+        meta = self._meta
+        if meta.order != config.order:
+            meta.order, meta.order_changes = config.order, meta.order_changes + 1
+            self._queues.arrange(config.order, meta.order_changes)
+        if meta.max_pages_per_host != config.max_pages_per_host:
+            meta.max_pages_per_host = config.max_pages_per_host
             self._turns.let_go()
+        self._tell()
 
-    def _secret(self) -> bytes:
-        """The key of all hashes: made once per crawl and kept, so that nobody can craft collisions."""
-        import secrets
-
-        found = self.state.get("meta", _SECRET)
-        if found is None:
-            found = secrets.token_bytes(16)
-            self.state.put("meta", _SECRET, found)
-        return found
+    def _gate_changed(self) -> None:
+        """It has moved on, or blocks other hosts than before: those that it no longer does go on."""
+        if self._meta.block != self.gate.config.block:
+            self._meta.block = self.gate.config.block
+            self._turns.let_go()
+        self._tell()
 
     @property
     def empty(self) -> bool:
@@ -112,6 +122,10 @@ class DiskFrontier(Provider):
         return self._qualifying
 
     @property
+    def paused(self) -> bool:
+        return self.gate.paused
+
+    @property
     def hosts(self) -> int:
         return self._meta.hosts
 
@@ -120,13 +134,6 @@ class DiskFrontier(Provider):
         """The limit on pages has been reached."""
         limit: int | None = self.config.max_pages
         return limit is not None and self._meta.taken + self._requesting >= limit
-
-    def listen(self, changed: Callable[[], None]) -> None:
-        self._listeners.append(changed)
-
-    def _tell(self) -> None:
-        for changed in self._listeners:
-            changed()
 
     def flush(self) -> list[Host]:
         """Before a group is sealed: what is kept in memory goes to it. Returns the hosts that changed."""
@@ -145,39 +152,54 @@ class DiskFrontier(Provider):
         url = found.url
         if not self.seen.add(self.keys.url(url.text)):
             return "seen"
-        if not self._counted(url):
+        if not self._counts.admit(url, self.config.max_queries):
             return "too-many-queries"
         host = self.table.of(url)
         if not host.record.queued and not host.record.taken and host.record.qualification is None:
             self._meta.hosts += 1
-        entry = Entry(url.text, found.depth, found.redirects, 1, found.source)
-        self._queues.push(host, url, entry, first=found.first or found.redirects > 0)
+        self._queue(host, found, first=found.first or found.redirects > 0)
+        return ""
+
+    def _queue(self, host: Host, found: Discovered, *, first: bool) -> None:
+        entry = Entry(found.url.text, found.depth, found.redirects, 1, found.source)
+        self._queues.push(host, found.url, entry, first=first)
         self._meta.queued += 1
         if not host.busy and (not host.record.due or host.out):
             self._turns.wait(host)
         self._tell()
-        return ""
+
+    def requeue(self, found: Discovered) -> None:
+        """Visit a URL once more that had its final outcome, and is not queued again already. Its host gets another
+        chance, too."""
+        host = self.table.of(found.url)
+        if host.record.given_up:
+            self._forgive(host)
+        self._queue(host, found, first=False)
+
+    def allow(self, site: str, name: str, *, without_robots: bool = False) -> bool:
+        """Ask a host that is disqualified, parked or given up again; false when it is not known. `without_robots`: a
+        robots.txt that cannot be obtained counts as no rules from now on."""
+        if (host := self.table.find(site, name)) is None:
+            return False
+        host.record.unruled = without_robots
+        self._forgive(host)
+        if not host.busy:
+            self._turns.wait(host)
+        self._tell()
+        return True
+
+    def _forgive(self, host: Host) -> None:
+        forgiven(host.record)
+        host.noted = True
+        self.gate.forgive(host.name)
+        self.table.change(host)
 
     def drop(self, text: str) -> bool:
         return self.seen.add(self.keys.url(text))
 
-    def _counted(self, url: Url) -> bool:
-        """Count a URL with a query among its like; false when there are too many."""
-        limit = self.config.max_queries
-        group = query_group(url) if limit is not None else None
-        if group is None:
-            return True
-        key = self.keys.url(group)
-        found = self.state.get("counts", key)
-        count = 1 + (0 if found is None else int.from_bytes(found, "little"))
-        if count > limit:
-            return False
-        self.state.put("counts", key, count.to_bytes(4, "little"))
-        return True
-
     def take(self) -> Visit | None:
         now_s = self.clock.now_s()
-        if self.exhausted or now_s < self._closed_s:
+        if self.exhausted or now_s < self._rate.free_s or self.gate.paused:
             return None
         for woken in self._queues.wake(now_s + self._turns.wall_s + _LOST_S):
             if not woken.busy:
@@ -196,7 +218,7 @@ class DiskFrontier(Provider):
 
     def take_host(self) -> HostDue | None:
         """The next host that is to be qualified; `qualified` gives it back."""
-        return self._due.popleft() if self._due else None
+        return self._due.popleft() if self._due and not self.gate.paused else None
 
     def _next(self, now_s: float) -> Host | None:
         """A host whose turn it is. Those who come from a line are before all others."""
@@ -236,6 +258,8 @@ class DiskFrontier(Provider):
         key, entry = peeked
         if host.record.ruled and not self._rules(host).allows(entry.url):
             return self._refuse(host, "robots")
+        if self._refused is not None and self._refused.match(entry.url):
+            return self._refuse(host, "blocked")
         address = found.addresses[host.record.failures_in_row % len(found.addresses)]
         pace = self.gate.blocked(host.name, address, found.crawl_delay_s, now_s)
         if pace is not None:
@@ -246,6 +270,7 @@ class DiskFrontier(Provider):
         self._queues.pop(host)
         self._visiting += 1
         self._requesting += 1
+        self._rate.let_out(now_s)
         return Visit(
             *(restore(entry.url), entry.depth, entry.source, entry.redirects, entry.attempt, address, key),
         )
@@ -287,6 +312,9 @@ class DiskFrontier(Provider):
         host = self.table.get(self.table.id_of(name.site, name.host))
         record = host.record
         self._qualifying -= 1
+        if record.unruled and found.reason == "robots-unreachable" and found.addresses:
+            until_s = self.clock.wall_s() + _UNRULED_S
+            found = msgspec.structs.replace(found, standing="qualified", until_s=until_s, robots="", reason="")
         self.table.remember_robots(host, found.robots)
         record.qualification = msgspec.structs.replace(found, robots="")
         record.ruled = bool(found.robots)
@@ -300,12 +328,18 @@ class DiskFrontier(Provider):
         self._turns.wait(host)
         self._tell()
 
+    def unqualified(self, name: HostName) -> None:
+        """The qualifier could not find anything out: the host is blocked by now."""
+        self._qualifying -= 1
+        self._turns.wait(self.table.get(self.table.id_of(name.site, name.host)))
+        self._tell()
+
     def due_in_s(self) -> float | None:
         if self.exhausted or not self._meta.queued:
             return None
         now_s = self.clock.now_s()
-        if now_s < self._closed_s:
-            return self._closed_s - now_s
+        if now_s < self._rate.free_s:
+            return self._rate.free_s - now_s
         if self._ready:
             return 0.0
         retry_s = self._queues.retry_s
@@ -343,16 +377,16 @@ class DiskFrontier(Provider):
             record = host.record
             record.taken += 1
             found = record.qualification
-            delay_s = self.gate.host_delay_s(ending.elapsed_s, 0.0 if found is None else found.crawl_delay_s)
+            delay_s = self.gate.host_delay_s(
+                ending.elapsed_s, 0.0 if found is None else found.crawl_delay_s, host=host.name
+            )
             self.gate.left(host.name, visit.address, delay_s, status=ending.status)
             if ending.retry_after_s and ending.status in _TOO_MANY:
                 self._rest(host, ending.retry_after_s)
             rest_s = judged(record, ending, self.config.park_after, self.config.park_s)
             if rest_s:
                 self._rest(host, rest_s)
-            rate = self.config.max_bytes_per_s
-            if rate:
-                self._closed_s = max(self._closed_s, self.clock.now_s()) + ending.bytes / rate
+            self._rate.received(ending.bytes, self.clock.now_s())
             host.busy = False
         if not host.busy:
             self._turns.wait(host)

@@ -6,21 +6,24 @@ which the request is sent: while one is still connecting nobody else goes to its
 waits in its line and is woken when it opens, so hosts behind a busy address cost nothing while they wait.
 
 After a restart everything counts as just visited: what was under way when the crawl died is not known.
+
+A gate that is *paused* lets nobody in, whoever asks; all clocks go on.
 """
 
 import asyncio
 import heapq
-import ipaddress
-from collections import deque
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from itertools import count
-from typing import Final, Literal
+from typing import Final
 
 from whimbrel.clock import Clock
-from whimbrel.flow import Config, Needs, Provider
-from whimbrel.qualify.api import GateShut
+from whimbrel.flow import Metric, Needs, Provider
+from whimbrel.frontier.listen import Told
+from whimbrel.frontier.option import GateConfig
+from whimbrel.frontier.pace import Pace, network_of
+from whimbrel.qualify.api import GateShut, HostBlocked
 from whimbrel.url import Url
+from whimbrel.url.filter import HostNames
 from whimbrel.visit import HostName
 
 MAX_PACES: Final = 50_000
@@ -40,75 +43,16 @@ _NOTICE_S: Final = 1.0
 """How long it may take who waits at the gate to see that it was shut."""
 
 
-class GateConfig(Config, frozen=True):
-    mode: Literal["site", "broad"] = "site"
-    """`site`: a delay after each answer of twice the time it took, between `min_delay_s` and `max_delay_s`. `broad`:
-    `broad_delay_s`."""
-    delay_s: float | None = None
-    """One delay for host, domain and address instead; 0, for one's own servers, lifts the cap per address too."""
-    min_delay_s: float = 1.0
-    """In `site` mode: the least."""
-    max_delay_s: float = 30.0
-    """In `site` mode: the most, but for Crawl-delay."""
-    broad_delay_s: float = 30.0
-    """In `broad` mode: after each answer."""
-    domain_s: float = 1.0
-    """Between two requests to a registered domain; one at a time."""
-    address_s: float = 0.5
-    """Between two requests to an address: from start to start, and from the last end to the next start."""
-    address_cap: int = 4
-    """Requests in flight at one address."""
-    crowd_domains: int = 50
-    """An address with more registered domains than this is a content network: it has no delay, only `crowd_cap`."""
-    crowd_cap: int = 20
-    """Requests in flight at such an address; halved with each 429 or 503, and won back slowly."""
-    max_crawl_delay_s: float = 300.0
-    """The longest Crawl-delay of a robots.txt that is honoured."""
-    margin_s: float = 0.02
-    """Added to every delay: a server may see the end of an answer a little later than we do."""
-    qualified_s: float = 1.0
-    """From the end of a robots.txt request to the next request to the host, at least; not where `delay_s` is 0."""
-
-
-class Pace:
-    """One clock: at most `cap` in flight (0 is no limit), none before `free_s`, none while one is connecting."""
-
-    __slots__ = (
-        *("armed", "cap", "connecting", "crowd", "domains", "free_s", "gap_s", "in_flight", "line", "pleased"),
-        "turn_s",
-    )
-
-    def __init__(self, free_s: float, cap: int, gap_s: float) -> None:
-        self.free_s = free_s
-        self.cap = cap
-        self.gap_s = gap_s
-        """The least time between two starts, as far as it is known: what a place in the line is worth."""
-        self.in_flight = 0
-        self.connecting = False
-        """Somebody entered and has not sent a request yet: at this host, or at this address."""
-        self.line: deque[Callable[[], bool]] | None = None
-        """Made for the first who stands there: of a hundred thousand paces most never have a line."""
-        self.armed = False
-        self.crowd = False
-        self.domains: set[str] | None = None
-        self.pleased = 0
-        self.turn_s = float("-inf")
-        """The last turn that was given to somebody for whom the line was too long."""
-
-    def queue(self, called: Callable[[], bool]) -> None:
-        if self.line is None:
-            self.line = deque()
-        self.line.append(called)
-
-    def open(self, now_s: float) -> bool:
-        return self.free_s <= now_s and (self.cap == 0 or self.in_flight < self.cap) and not self.connecting
-
-
-class Gate(Provider):
+class Gate(Provider, Told):
     """Who stands in a line leaves a function there. It is called when the pace has room; it returns true when somebody
     is on the way who has not entered yet, false when the matter is settled: entered, in another line, or gone."""
 
     Config = GateConfig
+    live = frozenset(GateConfig.__struct_fields__)
+    fixed = "it knows who has been visited when"
+    metrics = (
+        Metric("gate_paces", "gauge", "Clocks in memory, by what they are for.", lambda own: own.sizes(), label="of"),
+    )
     clock = Needs(Clock)
 
     def __init__(self, config: GateConfig) -> None:
@@ -122,32 +66,75 @@ class Gate(Provider):
         """Paces whose line was called and goes on: whoever was called may not have come."""
         self._floor_s = float("-inf")
         self._shut = False
+        self._barrier = Pace(float("inf"), 0, _CROWD_GAP_S)
+        """Where everybody waits while the gate is paused."""
+        self.paused = False
         self._most_paces = MAX_PACES
-        self._listeners: list[Callable[[], None]] = []
+        self._derive(config)
+
+    def _derive(self, config: GateConfig) -> None:
         fixed = config.delay_s
         self._free = fixed == 0
         self._domain_s = config.domain_s if fixed is None else fixed
         self._address_s = config.address_s if fixed is None else fixed
+        self._delays: Mapping[str, float] = config.delays
+        self._blocked = HostNames(config.block)
+
+    def reconfigure(self, config: GateConfig) -> None:
+        """What runs, runs off: hosts may have asked for it. Other delays hold after the next request, caps at once."""
+        self.config = config
+        self._derive(config)
+        for domain, pace in self._domains.items():
+            pace.gap_s, pace.cap = self._delays.get(domain, self._domain_s), 0 if self._free else 1
+        for pace in self._addresses.values():
+            if pace.crowd:
+                pace.cap = 0 if self._free else min(pace.cap or config.crowd_cap, config.crowd_cap)
+            else:
+                pace.gap_s, pace.cap = self._address_s, 0 if self._free else config.address_cap
+        self._look_again()
+
+    def sizes(self) -> dict[str, float]:
+        return {"host": len(self._hosts), "domain": len(self._domains), "address": len(self._addresses)}
+
+    def blocks(self, host: str) -> bool:
+        """Whether no request may be made to a host, or to a domain above it."""
+        return bool(self._blocked) and self._blocked.hold(host)
+
+    def pause(self) -> None:
+        self.paused = True
+
+    def unpause(self) -> None:
+        self.paused = False
+        line, self._barrier.line = self._barrier.line, None
+        for called in line or ():
+            called()
+        self._tell()
+
+    def _look_again(self) -> None:
+        """Caps have changed: who is in a line may go now."""
+        self._timers.clear()
+        for paces in (self._hosts, self._domains, self._addresses):
+            for pace in paces.values():
+                pace.armed = False
+                self.arm(pace)
+        self._tell()
 
     def shut(self) -> None:
         """The crawl is being stopped: who waits to enter is sent away (GateShut)."""
         self._shut = True
 
-    def listen(self, changed: Callable[[], None]) -> None:
-        """Call back when a request that is no visit has changed a pace."""
-        self._listeners.append(changed)
-
-    def _tell(self) -> None:
-        for changed in self._listeners:
-            changed()
-
     def just_visited(self) -> None:
         """Everything that is not known better counts as visited at this moment."""
         self._floor_s = self.clock.now_s()
 
-    def host_delay_s(self, elapsed_s: float, crawl_delay_s: float, *, qualifying: bool = False) -> float:
+    def host_delay_s(
+        self, elapsed_s: float, crawl_delay_s: float, *, qualifying: bool = False, host: HostName | None = None
+    ) -> float:
         config: GateConfig = self.config
-        if config.delay_s is not None:
+        asked = self._asked_s(host) if self._delays and host is not None else None
+        if asked is not None:
+            own = asked
+        elif config.delay_s is not None:
             own = config.delay_s
         elif config.mode == "broad":
             own = 0.0 if qualifying else config.broad_delay_s
@@ -156,6 +143,11 @@ class Gate(Provider):
         if qualifying and not self._free:
             own = max(own, config.qualified_s)
         return max(own, min(crawl_delay_s, config.max_crawl_delay_s))
+
+    def _asked_s(self, host: HostName) -> float | None:
+        """The delay that was asked for this host, or for its domain."""
+        own = self._delays.get(host.host)
+        return self._delays.get(host.domain) if own is None else own
 
     def blocked(self, host: HostName, address: str, crawl_delay_s: float, now_s: float) -> Pace | None:
         """Enter if all three paces are open: None. Otherwise the first that is not."""
@@ -190,13 +182,13 @@ class Gate(Provider):
         floor_s = self._floor_s
         one = self._hosts.get(host.site)
         if one is None:
-            one = self._hosts[host.site] = Pace(floor_s + self.host_delay_s(0.0, crawl_delay_s), 1, 0.0)
+            one = self._hosts[host.site] = Pace(floor_s + self.host_delay_s(0.0, crawl_delay_s, host=host), 1, 0.0)
         elif crawl_delay_s:
             # Whoever came first since the restart may not have known it.
-            one.free_s = max(one.free_s, floor_s + self.host_delay_s(0.0, crawl_delay_s))
+            one.free_s = max(one.free_s, floor_s + self.host_delay_s(0.0, crawl_delay_s, host=host))
         domain = self._domains.get(host.domain)
         if domain is None:
-            gap_s = self._domain_s
+            gap_s = self._delays.get(host.domain, self._domain_s)
             domain = self._domains[host.domain] = Pace(floor_s + gap_s, 0 if self._free else 1, gap_s)
         network = network_of(address)
         at_address = self._addresses.get(network)
@@ -229,7 +221,7 @@ class Gate(Provider):
         one.in_flight -= 1
         one.free_s = max(one.free_s, now_s + delay_s)
         domain.in_flight -= 1
-        domain.free_s = max(domain.free_s, now_s + self._domain_s)
+        domain.free_s = max(domain.free_s, now_s + domain.gap_s)
         at_address.in_flight -= 1
         if at_address.crowd:
             self._judge_crowd(at_address, status)
@@ -256,12 +248,19 @@ class Gate(Provider):
             pace = self._hosts[host.site] = Pace(until_s, 1, 0.0)
         pace.free_s = max(pace.free_s, until_s)
 
+    def forgive(self, host: HostName) -> None:
+        """A rest that was held for a host ends; the delay after its last visit does not."""
+        pace = self._hosts.get(host.site)
+        if pace is not None:
+            delay_s = self.host_delay_s(0.0, 0.0, host=host)
+            pace.free_s = min(pace.free_s, self.clock.now_s() + delay_s)
+
     def free_s(self, host: HostName, crawl_delay_s: float) -> float:
         """When the host itself may be visited next, whatever its domain and address say."""
         pace = self._hosts.get(host.site)
         if pace is not None and not crawl_delay_s:
             return pace.free_s
-        floor_s = self._floor_s + self.host_delay_s(0.0, crawl_delay_s)
+        floor_s = self._floor_s + self.host_delay_s(0.0, crawl_delay_s, host=host)
         return floor_s if pace is None else max(floor_s, pace.free_s)
 
     def stand(self, pace: Pace, called: Callable[[], bool], now_s: float) -> float | None:
@@ -316,20 +315,21 @@ class Gate(Provider):
             """Enters on behalf of who waits: until they woke up somebody else could be in."""
             nonlocal where
             if not opened.done():
-                where = self.blocked(host, address, 0.0, self.clock.now_s())
+                stopped = self.paused or self.blocks(host.host)
+                where = self._barrier if stopped else self.blocked(host, address, 0.0, self.clock.now_s())
                 if where is None:
                     opened.set_result(None)
                 else:
                     where.queue(attempt)
-                    self.arm(where)
+                    if where is not self._barrier:
+                        self.arm(where)
             return False
 
+        self._check_open(host, opened)
         attempt()
         try:
             while where is not None:
-                if self._shut:
-                    opened.cancel()
-                    raise GateShut
+                self._check_open(host, opened)
                 wait_s = where.free_s - self.clock.now_s()
                 await asyncio.wait([opened], timeout=min(wait_s, _NOTICE_S) if wait_s > 0 else _LOOK_AGAIN_S)
                 if where is not None:
@@ -342,8 +342,14 @@ class Gate(Provider):
             opened.cancel()
             raise
 
+    def _check_open(self, host: HostName, opened: "asyncio.Future[None]") -> None:
+        """Whoever waits gives up when the gate is shut, or the host has been blocked."""
+        if self._shut or self.blocks(host.host):
+            opened.cancel()
+            raise GateShut if self._shut else HostBlocked(host.site)
+
     def leave(self, host: HostName, address: str, elapsed_s: float, *, own: bool, status: int = 0) -> None:
-        delay_s = self.host_delay_s(elapsed_s, 0.0, qualifying=own)
+        delay_s = self.host_delay_s(elapsed_s, 0.0, qualifying=own, host=host)
         self.left(host, address, delay_s, status=status)
         self._tell()
 
@@ -363,11 +369,3 @@ class Gate(Provider):
             paces.clear()
             paces.update(held)
         self._most_paces = max(MAX_PACES, 2 * (len(self._hosts) + len(self._domains) + len(self._addresses)))
-
-
-@lru_cache(maxsize=10_000)
-def network_of(address: str) -> str:
-    """What counts as one address: IPv4 as it is, IPv6 by its first 64 bits."""
-    if ":" not in address:
-        return address
-    return str(ipaddress.ip_network(f"{address}/64", strict=False).network_address)

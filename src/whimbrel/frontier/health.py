@@ -29,3 +29,12 @@ def judged(record: HostRecord, ending: Ending, park_after: int, park_s: Sequence
         record.given_up = ending.trouble
         return 0.0
     return park_s[record.parked - 1]
+
+
+def forgiven(record: HostRecord) -> None:
+    """As if it had never failed; a host that is not qualified is asked again."""
+    record.given_up = ""
+    record.parked = record.failures_in_row = 0
+    record.not_before_s = 0.0
+    if record.qualification is not None and record.qualification.standing != "qualified":
+        record.qualification = None

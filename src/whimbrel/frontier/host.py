@@ -56,6 +56,8 @@ class HostRecord(msgspec.Struct, array_like=True):
     not_before_s: float = 0.0
     """Wall clock; what the host asked for by Retry-After."""
     last_error: str = ""
+    unruled: bool = False
+    """The user says that it may be visited although its robots.txt cannot be obtained."""
 
 
 _encode_record: Final = msgspec.msgpack.Encoder().encode
@@ -169,6 +171,16 @@ class HostTable:
         else:
             self._hosts.move_to_end(id_)
         return host
+
+    def find(self, site: str, host: str) -> Host | None:
+        """A host, if it is known."""
+        id_ = self.id_of(site, host)
+        found = self._hosts.get(id_)
+        if found is None:
+            found = self._load(id_)
+            if found is not None:
+                self._keep(found)
+        return found
 
     def change(self, host: Host) -> None:
         if not host.changed:

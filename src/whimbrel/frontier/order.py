@@ -1,7 +1,9 @@
 """The order of a host's queue, as the keys it is kept under.
 
 A key is the host's ten bytes, a class and an order within the class. Class 0 is the head of the queue: targets of
-redirects and URLs to be tried again. Class 1 is the order that the crawl was asked for.
+redirects and URLs to be tried again. Class 1 is the order that the crawl was asked for at first. When it is asked for
+another, URLs that are found from then on come before those that wait, in the new order; each change has a class of its
+own between the head and those before it. Nothing that is queued has to be touched for that.
 """
 
 from typing import Final, Literal
@@ -10,21 +12,28 @@ from whimbrel.url import Url
 
 Order = Literal["breadth", "depth", "ascend"]
 _MOST: Final = (1 << 48) - 1
+_MOST_CHANGES: Final = 0xFFFE
 
 
 def head_key(host: bytes, number: int) -> bytes:
     return host + b"\0" + number.to_bytes(6, "big")
 
 
-def queue_key(order: Order, host: bytes, url: Url, depth: int, number: int) -> bytes:
-    """`number` rises with every URL of the crawl."""
+def class_of(changes: int) -> bytes:
+    """The class of URLs that are queued after so many changes of the order. Keys of the head go on with a number of six
+    bytes, which never gets as far as 0xFF."""
+    return b"\1" if not changes else b"\0\xff" + (_MOST_CHANGES - min(changes, _MOST_CHANGES)).to_bytes(2, "big")
+
+
+def queue_key(order: Order, host: bytes, url: Url, depth: int, number: int, kind: bytes = b"\1") -> bytes:
+    """`number` rises with every URL of the crawl; `kind` is the class."""
     if order == "breadth":
-        return host + b"\1" + min(depth, 0xFFFF).to_bytes(2, "big") + number.to_bytes(6, "big")
+        return host + kind + min(depth, 0xFFFF).to_bytes(2, "big") + number.to_bytes(6, "big")
     if order == "depth":
-        return host + b"\1" + (_MOST - number).to_bytes(6, "big")
+        return host + kind + (_MOST - number).to_bytes(6, "big")
     return (
         host
-        + b"\1"
+        + kind
         + min(url.target.partition("?")[0].count("/"), 0xFFFF).to_bytes(2, "big")
         + number.to_bytes(6, "big")
     )

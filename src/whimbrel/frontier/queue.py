@@ -1,7 +1,7 @@
 """The queues of hosts and the URLs that wait to be tried again, as changes of the state."""
 
 from whimbrel.frontier.host import BUFFER, Entry, Host, HostTable, decode_entry, encode_entry
-from whimbrel.frontier.order import Order, end_of, head_key, queue_key
+from whimbrel.frontier.order import Order, class_of, end_of, head_key, queue_key
 from whimbrel.frontier.schedule import due_key, due_of
 from whimbrel.state.api import State
 from whimbrel.url import Url
@@ -13,20 +13,25 @@ _NEVER = float("inf")
 class Queues:
     """`number` counts every entry ever made; it is what makes keys unique, and is kept by the frontier."""
 
-    def __init__(self, state: State, table: HostTable, order: Order, number: int) -> None:
+    def __init__(self, state: State, table: HostTable, order: Order, number: int, changes: int = 0) -> None:
         self._state = state
         self._table = table
-        self._order = order
         self.number = number
+        self.arrange(order, changes)
         self._retry_s = 0.0
         """No entry waits to be tried again before this; 0 is not known yet."""
+
+    def arrange(self, order: Order, changes: int) -> None:
+        """The order of what is queued from now on, and how often it has changed."""
+        self._order = order
+        self._class = class_of(changes)
 
     def push(self, host: Host, url: Url, entry: Entry, *, first: bool) -> None:
         self.number += 1
         if first:
             key = head_key(host.id, self.number)
         else:
-            key = queue_key(self._order, host.id, url, entry.depth, self.number)
+            key = queue_key(self._order, host.id, url, entry.depth, self.number, self._class)
         host.record.queued += 1
         self._put(host, key, encode_entry(entry))
 

@@ -34,6 +34,8 @@ class RouterConfig(Config, frozen=True):
     """Likewise; a URL in which one matches is not visited."""
     block: tuple[str, ...] = ()
     """Hosts and domains that are never visited."""
+    refuse: tuple[str, ...] = ()
+    """Patterns with `*` of URLs that are never visited; from `block`."""
     requisites: bool = False
     """Also what pages need to be shown: images, styles, scripts, one hop out of scope."""
     follow: Literal["links", "handlers"] = "links"
@@ -76,16 +78,21 @@ class Router(Provider):
     """Decides once per URL and remembers it for a while: most links of a site lead where others led before."""
 
     Config = RouterConfig
+    live = frozenset(RouterConfig.__struct_fields__)
 
     def __init__(self, config: RouterConfig) -> None:
         super().__init__(config)
         self._domains = Domains()
+        self._leads: list[Url] = []
+        self._prepare(config)
+
+    def _prepare(self, config: RouterConfig) -> None:
         self.seeds = tuple(url for url in map(parse, config.seeds) if url is not None)
         self._scope = Scope.of(config.scope, self.seeds, self._domains)
         self._filters = Filters(
             Rules(
                 include=config.include,
-                exclude=config.exclude,
+                exclude=(*config.exclude, *config.refuse),
                 include_patterns=config.include_patterns,
                 exclude_patterns=config.exclude_patterns,
                 blocked_domains=config.block,
@@ -97,10 +104,23 @@ class Router(Provider):
         self._young: dict[str, str] = {}
         self._old: dict[str, str] = {}
 
-    def begin(self) -> Route:
+    def reconfigure(self, config: RouterConfig) -> None:
+        """Links that are found from now on are judged anew. ValueError for a filter that cannot be used: nothing has
+        changed then."""
+        before = self.config
+        try:
+            self._prepare(config)
+        except ValueError:
+            self._prepare(before)
+            raise
+        self.config = config
+        for url in self._leads:
+            self._scope = self._scope.extended(url)
+
+    def begin(self, seeds: tuple[Url, ...] | None = None) -> Route:
         """The seeds themselves: whatever scope, filters and limits say."""
         route = Route([], [], {})
-        for url in self.seeds:
+        for url in self.seeds if seeds is None else seeds:
             route.found.append(Discovered(url, 0))
             if self.config.ascend:
                 route.found.extend(Discovered(parent, 0) for parent in parents(url) if self._scope.holds(parent))
@@ -108,6 +128,7 @@ class Router(Provider):
 
     def extend(self, url: Url) -> None:
         """A seed redirects here: its scope goes along."""
+        self._leads.append(url)
         self._scope = self._scope.extended(url)
         self._young.clear()
         self._old.clear()

@@ -1,11 +1,15 @@
 """URL-seen: exact on disk, or a Bloom filter in front of the same keys."""
 
+import asyncio
 import math
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Final, Protocol
 
-from whimbrel.flow import Config, Needs, Provider
+from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.state.api import State
+
+_AT_ONCE: Final = 2_000
+"""Keys that a filter is given before others get a turn."""
 
 
 class SeenConfig(Config, frozen=True):
@@ -18,6 +22,10 @@ class DiskSeen(Provider):
     those that were asked for again."""
 
     Config = SeenConfig
+    metrics = (
+        Metric("seen_asked_total", "counter", "URLs that URL-seen was asked about.", lambda own: own.asked),
+        Metric("seen_from_memory_total", "counter", "Of these, answered from memory.", lambda own: own.from_memory),
+    )
     state = Needs(State)
 
     def __init__(self, config: SeenConfig) -> None:
@@ -62,7 +70,9 @@ class StoredKeys(State, Protocol):
 
 class BloomSeen(Provider):
     """A Bloom filter in memory. Exact keys are written all the same, so that the exact provider can take over at any
-    time, and the filter is built from them when the crawl is resumed."""
+    time, and the filter is built from them when the crawl is resumed, or when it takes the exact provider's place in a
+    crawl that goes on meanwhile. Hence the disk has the last word on a key that the filter does not know; for those it
+    knows, which are most, nobody asks the disk."""
 
     Config = BloomConfig
     state = Needs(StoredKeys)
@@ -73,11 +83,13 @@ class BloomSeen(Provider):
         self._hashes = max(1, round(bits / config.urls * math.log(2)))
         self._size = bits
         self._bits = bytearray((bits + 7) // 8)
-        for key in self.state.keys("seen"):
+        for number, key in enumerate(self.state.keys("seen"), 1):
             self._mark(key)
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     def add(self, key: bytes) -> bool:
-        if not self._mark(key):
+        if not self._mark(key) or self.state.get("seen", key) is not None:
             return False
         self.state.put("seen", key, b"")
         return True

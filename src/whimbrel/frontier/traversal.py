@@ -27,6 +27,9 @@ class Qualifying(Frontier, Protocol):
     @property
     def qualifying(self) -> int: ...
 
+    @property
+    def paused(self) -> bool: ...
+
 
 class Committing(Protocol):
     """Whoever makes results durable, and may fall behind."""
@@ -42,6 +45,7 @@ class Traversal(Async):
     disk is full."""
 
     Config = TraversalConfig
+    live = frozenset({"patience_s"})
     visits = Out(Visit)
     refused = Out(Fetched)
     """Visits that are over without a request: robots.txt forbids them, or their host was given up."""
@@ -59,7 +63,7 @@ class Traversal(Async):
                 continue
             if self._over():
                 return
-            await self.woken(None if self.journal.behind else self.frontier.due_in_s())
+            await self.woken(None if self.journal.behind or self.frontier.paused else self.frontier.due_in_s())
         self.frontier.shut()
 
     async def _step(self) -> bool:
@@ -77,7 +81,7 @@ class Traversal(Async):
     def _over(self) -> bool:
         """Nothing is under way, and nothing will be for longer than we wait."""
         frontier = self.frontier
-        if self.journal.behind or frontier.visiting or frontier.qualifying:
+        if self.journal.behind or frontier.paused or frontier.visiting or frontier.qualifying:
             return False
         due_s = frontier.due_in_s()
         return due_s is None or due_s > self.config.patience_s

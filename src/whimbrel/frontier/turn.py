@@ -75,12 +75,15 @@ class Turns:
         self._set(self._visits, host, due_s)
 
     def is_held(self, host: Host) -> bool:
-        """Whether the limit on pages per host has been reached."""
+        """Whether the host is blocked, or the limit on pages per host has been reached."""
         limit = self._config.max_pages_per_host
-        return limit is not None and host.record.taken >= limit
+        return (limit is not None and host.record.taken >= limit) or self._gate.blocks(host.name.host)
+
+    def reconfigure(self, config: FrontierConfig) -> None:
+        self._config = config
 
     def let_go(self) -> None:
-        """There is another limit: whom it does not hold back goes on."""
+        """There is another limit, or another list of blocked hosts: whom it does not hold back goes on."""
         for key in self._held.each():
             host = self._table.get(host_of(key))
             if not self.is_held(host):

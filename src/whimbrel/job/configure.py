@@ -1,6 +1,7 @@
 """From options to a configured wiring: which option goes to which part."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from whimbrel.handle.rule import Rules
 from whimbrel.job.handling import rules_of, with_handlers
 from whimbrel.job.options import CrawlOptions, OptionError
 from whimbrel.job.parts import wiring
+from whimbrel.job.value import is_pattern
 from whimbrel.url import Url, parse
 from whimbrel.version import __version__
 
@@ -25,7 +27,7 @@ def configured(options: CrawlOptions, directory: Path, known: Registry, rules: R
     those of the user's files are found here.
     """
     rules = rules_of(known, rules)
-    base = with_handlers(wiring(options.wiring), rules, known)
+    base = with_handlers(base_wiring(options, directory), rules, known)
     for connector in base.connectors:
         if connector.target == "downloader.visits":
             # A visit counts until it is done: this is what bounds the visits under way.
@@ -39,8 +41,47 @@ def configured(options: CrawlOptions, directory: Path, known: Registry, rules: R
     if rules:
         base = base.configuring("journal", tables=rules.tables())
     for part, settings in options.set.items():
-        base = base.configuring(part, **settings)
+        base = _made_otherwise(base, part, settings)
+        base = base.configuring(part, **{key: value for key, value in settings.items() if key not in _OF_THE_SPEC})
+    return _parted(base)
+
+
+_OF_THE_SPEC = ("use", "instances", "place")
+"""Settings that a part does not have itself: what it is, how often, and where it runs."""
+
+
+def _made_otherwise(base: Wiring, part: str, settings: Mapping[str, Any]) -> Wiring:
+    """`use` puts another component or provider in a part's place; those settings that it does not know are left out
+    (`configured` has asked for that). Components have `instances` and a `place`, too."""
+    changes = {key: settings[key] for key in _OF_THE_SPEC if key in settings}
+    if not changes:
+        return base
+    specs: list[ComponentSpec | ProviderSpec] = [*base.components, *base.providers]
+    spec = next((one for one in specs if one.name == part), None)
+    if spec is None:
+        return base.configuring(part)  # It says that there is no such part.
+    if isinstance(spec, ProviderSpec) and changes.keys() != {"use"}:
+        raise OptionError(f"set.{part}: a provider is there once; only `use` can be set")
+    if not isinstance(changes.get("instances", 1), int):
+        raise OptionError(f"set.{part}.instances: {changes['instances']!r} is not a whole number")
+    return base.adding(replace(spec, **changes))
+
+
+def _parted(base: Wiring) -> Wiring:
+    """Parts that call each other directly have equally many instances; where they do not, a queue joins them."""
+    count = {spec.name: spec.instances for spec in base.components}
+    thread = {spec.name for spec in base.components if spec.place == "thread"}
+    for one in base.connectors:
+        source, target = one.source.partition(".")[0], one.target.partition(".")[0]
+        if one.kind == "direct" and (count.get(source) != count.get(target) or target in thread):
+            base = base.adding(replace(one, kind="queue", capacity=64, batch=16))
     return base
+
+
+def base_wiring(options: CrawlOptions, directory: Path) -> Wiring:
+    """The wiring that the options name; one that lies in the crawl's directory goes where it goes."""
+    own = directory / options.wiring
+    return wiring(str(own) if "/" not in options.wiring and own.is_file() else options.wiring)
 
 
 def _has(kind: type[Wired], key: str) -> bool:
@@ -52,17 +93,21 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
     agent = user_agent(options)
     token = re.split(r"[/\s]", agent, maxsplit=1)[0].lower()
     broad = options.mode == "broad"
+    block = tuple(name for name in options.block if not is_pattern(name))
+    refuse = tuple(name for name in options.block if is_pattern(name))
     per_host = options.max_pages_per_host
     return {
         "state": {"directory": str(directory)},
         "journal": {"directory": str(directory), "info": tuple(_warcinfo(options, agent).items())},
-        "gate": {"mode": options.mode, "delay_s": options.delay},
+        "gate": {"mode": options.mode, "delay_s": options.delay, "delays": options.delays, "block": block},
         "frontier": {
             "mode": options.mode,
             "order": options.order,
             "max_pages": options.max_pages,
             "max_pages_per_host": 1_000 if per_host is None and broad else per_host,
             "max_bytes_per_s": options.max_rate,
+            "max_pages_per_s": options.max_pages_per_s,
+            "refuse": refuse,
             "agent": token,
         },
         "router": {
@@ -70,7 +115,8 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
             "scope": options.scope or ("any" if broad else "host"),
             "include": options.include,
             "exclude": options.exclude,
-            "block": options.block,
+            "block": block,
+            "refuse": refuse,
             "requisites": options.requisites,
             "sitemaps": options.sitemap,
             "ascend": options.order == "ascend",
@@ -107,10 +153,10 @@ def user_agent(options: CrawlOptions) -> str:
 
 
 def seeds(options: CrawlOptions) -> list[Url]:
-    return [_seed(text) for text in options.seeds]
+    return [seed_url(text) for text in options.seeds]
 
 
-def _seed(text: str) -> Url:
+def seed_url(text: str) -> Url:
     """A seed as a person writes it; without a scheme, https."""
     has_scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)", text) is not None
     url = parse(text if has_scheme else f"https://{text}")

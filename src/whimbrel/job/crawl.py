@@ -3,28 +3,28 @@
 import asyncio
 import signal
 import time
-from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from whimbrel.archive.cdxj import index_path
 from whimbrel.commit.committed import Committed, NotACrawl, read_committed
-from whimbrel.commit.journal import Journal
-from whimbrel.disk import Disk
 from whimbrel.flow import Job, Plan, Registry, Report, Timeouts, check
 from whimbrel.frontier.disk import DiskFrontier
 from whimbrel.handle.rule import Rules
 from whimbrel.job.configure import configured, seeds
 from whimbrel.job.handling import hatched, rules_of
-from whimbrel.job.options import JOB_FILE, Given, OptionError, job_text
+from whimbrel.job.options import JOB_FILE, Given, OptionError
 from whimbrel.job.parts import registry
 from whimbrel.job.progress import Progress, Result, Watch
+from whimbrel.job.running import Attend, Running, Say, Show
 from whimbrel.job.stop import Stop
+from whimbrel.job.stored import keep_job, stored_job
 
 _PROGRESS_S: Final = 0.25
-Show = Callable[[Progress], None]
-Say = Callable[[str], None]
 
 
 class CrawlError(Exception):
@@ -43,36 +43,37 @@ def plan_of(given: Given, directory: Path, rules: Rules | None = None) -> tuple[
 
 
 def crawl(
-    given: Given, directory: Path, show: Show, say: Say, stop: Stop | None = None, rules: Rules | None = None
+    given: Given,
+    directory: Path,
+    show: Show,
+    say: Say,
+    stop: Stop | None = None,
+    rules: Rules | None = None,
+    attend: Attend | None = None,
 ) -> Result:
     """Begin a crawl into an empty directory and run it to its end.
 
     `show` is called a few times a second, `say` when there is something to tell. `stop` stops it in good order, a
-    second time at once; and so do SIGINT and SIGTERM in the main thread.
+    second time at once; and so do SIGINT and SIGTERM in the main thread. `attend` is entered when the crawl begins and
+    left when it ends: it may watch and steer it.
     """
     plan, found = plan_of(given, directory, rules)
     check_empty(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    _write_job(directory, job_text(given))
+    keep_job(directory, given)
     with hatched(rules_of(found, rules), found):
-        return _run(given, Job(plan, found, timeouts=_TIMEOUTS), directory, show, say, stop or Stop())
-
-
-def _write_job(directory: Path, text: str) -> None:
-    """Whole or not at all, whatever happens meanwhile."""
-    disk, half = Disk(), directory / f"{JOB_FILE}.tmp"
-    file = disk.create_exclusive(half)
-    try:
-        file.write(text.encode())
-        file.fdatasync()
-    finally:
-        file.close()
-    disk.replace(half, directory / JOB_FILE)
-    disk.fsync_directory(directory)
+        running = Running(given, Job(plan, found, timeouts=_TIMEOUTS), directory, found, rules, show, say)
+        return _run(running, stop or Stop(), attend)
 
 
 def resume(
-    given: Given, directory: Path, show: Show, say: Say, stop: Stop | None = None, rules: Rules | None = None
+    given: Given,
+    directory: Path,
+    show: Show,
+    say: Say,
+    stop: Stop | None = None,
+    rules: Rules | None = None,
+    attend: Attend | None = None,
 ) -> Result:
     """Go on with the crawl in a directory, wherever and however it ended."""
     if not (directory / "state").is_dir() and not (directory / JOB_FILE).is_file():
@@ -80,7 +81,7 @@ def resume(
     finished = _finished(directory)
     if finished is not None:
         say(f"{directory} is done: nothing is left to do")
-        progress = Watch(directory, given.options.connections).final(finished, 0.0)
+        progress = Watch(directory).final(finished, 0.0)
         return Result(report=Report("done"), progress=progress, committed=finished)
     plan, found = plan_of(given, directory, rules)
     known = rules_of(found, rules)
@@ -89,8 +90,30 @@ def resume(
             f"{directory} was crawled by a program with handlers ({', '.join(given.options.handlers)}); go on in that "
             "program with run(…, resume=True), or name its file: whimbrel resume --with FILE.py"
         )
+    _check_lasting(given, plan, directory)
     with hatched(known, found):
-        return _run(given, Job(plan, found, timeouts=_TIMEOUTS), directory, show, say, stop or Stop())
+        running = Running(given, Job(plan, found, timeouts=_TIMEOUTS), directory, found, rules, show, say)
+        return _run(running, stop or Stop(), attend)
+
+
+def _check_lasting(given: Given, plan: Plan, directory: Path) -> None:
+    """CrawlError for a change of what the files of the crawl depend on."""
+    if not (directory / JOB_FILE).is_file():
+        return
+    stored = stored_job(directory)
+    # The user's files may have been moved: those count that are named now.
+    named = {key: getattr(given.options, key) for key in ("with_files", "wiring")}
+    kept, _ = plan_of(Given(msgspec.structs.replace(stored.options, **named), stored.origins), directory)
+    before, after = {**kept.providers, **kept.components}, {**plan.providers, **plan.components}
+    for name in before.keys() & after.keys():
+        kind, config = after[name]
+        for key in sorted(kind.lasting & before[name][0].lasting):
+            old, new = getattr(before[name][1], key), getattr(config, key)
+            if old != new:
+                raise CrawlError(
+                    f"{name}.{key} was {old!r} when the crawl began and cannot become {new!r}: what is in {directory} "
+                    "depends on it. Leave it as it is, or begin another crawl"
+                )
 
 
 def _finished(directory: Path) -> Committed | None:
@@ -113,21 +136,23 @@ def check_empty(directory: Path) -> None:
         raise CrawlError(f"{directory} is not an empty directory; choose another with --into")
 
 
-def _run(given: Given, job: Job, directory: Path, show: Show, say: Say, stop: Stop) -> Result:
+def _run(running: Running, stop: Stop, attend: Attend | None) -> Result:
     import uvloop
 
-    return uvloop.run(_crawl(given, job, directory, show, say, stop))
+    return uvloop.run(_crawl(running, stop, attend))
 
 
-_TIMEOUTS: Final = Timeouts(open_s=120.0, drain_s=120.0, close_s=600.0)
+_TIMEOUTS: Final = Timeouts(open_s=120.0, drain_s=120.0, close_s=600.0, change_s=600.0)
 
 
-async def _crawl(given: Given, job: Job, directory: Path, show: Show, say: Say, stop: Stop) -> Result:
+async def _crawl(running: Running, stop: Stop, attend: Attend | None) -> Result:
+    job, directory = running.job, running.directory
+
     def interrupted() -> None:
         if job.state == "draining":
             job.abort("interrupted twice")
         else:
-            say("stopping: waiting for the visits under way; interrupt again to end now")
+            running.say("stopping: waiting for the visits under way; interrupt again to end now")
             job.stop()
 
     stop.attach(interrupted)
@@ -135,17 +160,17 @@ async def _crawl(given: Given, job: Job, directory: Path, show: Show, say: Say, 
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, interrupted)
     began_s = time.monotonic()
-    watch = Watch(directory, given.options.connections)
-    watcher = asyncio.create_task(_watch(job, given, watch, show, say))
+    watcher = asyncio.create_task(_watch(running))
     try:
-        report = await job.run()
+        async with nullcontext() if attend is None else attend(running):
+            report = await job.run()
     finally:
         stop.detach()
         watcher.cancel()
     committed = _last(directory)
-    final = watch.final(committed, time.monotonic() - began_s)
-    show(final)
-    return Result(report=report, progress=final, committed=committed, limit=_limit(given, job, final))
+    final = running.watch.final(committed, time.monotonic() - began_s)
+    running.show(final)
+    return Result(report=report, progress=final, committed=committed, limit=_limit(running.given, job, final))
 
 
 def _last(directory: Path) -> Committed:
@@ -155,33 +180,22 @@ def _last(directory: Path) -> Committed:
         return Committed()
 
 
-async def _watch(job: Job, given: Given, watch: Watch, show: Show, say: Say) -> None:
+async def _watch(running: Running) -> None:
     """Show progress, tell of trouble, and stop at the limits on time and bytes."""
     trouble = ""
     while True:
         await asyncio.sleep(_PROGRESS_S)
-        parts = _parts(job)
-        if parts is None:
+        progress = running.look()
+        if progress is None:
             continue
-        progress = watch.look(
-            *parts, queues={name: (q.queued + q.unacknowledged) for name, q in job.graph.queues.items()}
-        )
-        show(progress)
+        running.show(progress)
         if progress.trouble != trouble:
             trouble = progress.trouble
-            say(_advice(trouble, watch.directory) if trouble else "the disk takes data again: going on")
-        reached = _reached(given, progress)
-        if reached and job.state == "running":
-            say(f"stopping: {reached} is reached")
-            job.stop()
-
-
-def _parts(job: Job) -> tuple[DiskFrontier, Journal] | None:
-    """What the numbers come from; None while the job is not up."""
-    if job.state not in ("running", "draining"):
-        return None
-    providers: dict[str, Any] = job.graph.providers
-    return providers["frontier"], providers["journal"]
+            running.say(_advice(trouble, running.directory) if trouble else "the disk takes data again: going on")
+        reached = _reached(running.given, progress)
+        if reached and running.job.state == "running":
+            running.say(f"stopping: {reached} is reached")
+            running.job.stop()
 
 
 def _limit(given: Given, job: Job, final: Progress) -> str:

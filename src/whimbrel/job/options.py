@@ -60,8 +60,12 @@ class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Bytes of one body; the rest is cut."""
     max_rate: int | None = None
     """Bytes per second in all: `5MB/s`."""
+    max_pages_per_s: float | None = None
+    """Requests for pages per second in all."""
     delay: float | None = None
     """Seconds between two requests to a host, its domain and its address; 0 is for one's own servers only."""
+    delays: dict[str, float] = {}
+    """Seconds between two requests to single hosts and domains: `[delays]` with `"example.org" = 10`."""
     connections: int = 64
     """Requests under way at once."""
     robots: Literal["seed", "rfc9309"] = "seed"
@@ -77,7 +81,7 @@ class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     mime: tuple[str, ...] = ()
     """Types whose bodies are kept, like `text/html` or `image/*`; all when empty."""
     block: tuple[str, ...] = ()
-    """Hosts and domains that are never visited."""
+    """Hosts and domains that are never visited, and patterns with `*` of such URLs."""
     header: tuple[str, ...] = ()
     """Further request headers, `Name: value`."""
     cookies: str = ""
@@ -90,6 +94,9 @@ class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """ADDRESS:PORT of a name server; the system's when empty."""
     ca: str = ""
     """A file of trusted certificates instead of the system's."""
+    control: str = "127.0.0.1:0"
+    """ADDRESS:PORT at which the running crawl listens for `whimbrel control`, with a token; port 0 is any that is free.
+    `off` for none."""
     wiring: str = "standalone"
     """A wiring that Whimbrel ships, or a TOML file with the parts of `standalone` under the same names."""
     with_files: tuple[str, ...] = ()
@@ -100,6 +107,8 @@ class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Configuration of single parts: `[set.frontier]` with `retry_s = 5`."""
 
 
+_TABLES: Final = ("set", "delays")
+"""They stand after all others in a job file, or the others would be part of them."""
 _DURATIONS: Final = ("max_time", "delay")
 _SIZES: Final = ("max_bytes", "max_file_size", "max_rate")
 _WORDS: Final = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off"), False)}
@@ -179,6 +188,8 @@ def _plain(key: str, value: Any, origin: str) -> Any:
     try:
         if key in _DURATIONS and isinstance(value, str):
             return duration_s(value)
+        if key == "delays" and isinstance(value, Mapping):
+            return {host: duration_s(delay) if isinstance(delay, str) else delay for host, delay in value.items()}
         if key in _SIZES and isinstance(value, str):
             return size_bytes(value)
     except UnitError as error:
@@ -200,7 +211,7 @@ def environment() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in CrawlOptions.__struct_fields__:
         text = os.environ.get(ENVIRONMENT + name.upper())
-        if text is not None and name not in ("set", "seeds"):
+        if text is not None and name not in ("seeds", *_TABLES):
             found[name] = _from_text(name, text)
     return found
 
@@ -222,10 +233,13 @@ def job_text(given: Given) -> str:
     """The options that were given, as a job file; each with where it came from."""
     lines = ["# The job as given. `whimbrel config show` explains every value.\n"]
     for name in CrawlOptions.__struct_fields__:
-        if name in given.origins and name != "set":
+        if name in given.origins and name not in _TABLES:
             value = getattr(given.options, name)
             if value is not None:
                 lines.append(_line(name, value, given.origins[name]))
+    if given.options.delays:
+        lines.append("\n[delays]\n")
+        lines += [_line(host, delay, given.origins.get("delays", "")) for host, delay in given.options.delays.items()]
     for part, settings in given.options.set.items():
         lines.append(f"\n[set.{_key(part)}]\n")
         lines += [_line(key, value, given.origins.get(f"set.{part}.{key}", "")) for key, value in settings.items()]

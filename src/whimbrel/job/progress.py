@@ -39,8 +39,12 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of each outcome."""
     reasons: dict[str, int] = {}
     """Counts of `outcome reason`."""
+    statuses: dict[str, int] = {}
+    """Counts of each HTTP status."""
     refused: dict[str, int] = {}
     """Links that were not followed, by reason."""
+    cpu_share: float = 0.0
+    """CPU time of the process over the last seconds, in processors."""
     bound_by: str = ""
     """What keeps the crawl from being faster."""
     left_s: float | None = None
@@ -79,30 +83,32 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 class Watch:
     """Looks at a running crawl, and remembers the last seconds of it."""
 
-    def __init__(self, directory: Path, connections: int) -> None:
+    def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self._connections = connections
         self._began_s = time.monotonic()
-        self._history: deque[tuple[float, int]] = deque()
+        self._history: deque[tuple[float, int, float]] = deque()
+        """Time, visits, and CPU time of the process."""
 
-    def look(self, frontier: DiskFrontier, journal: Journal, queues: Mapping[str, int]) -> Progress:
+    def look(self, frontier: DiskFrontier, journal: Journal, queues: Mapping[str, int], connections: int) -> Progress:
         now_s = time.monotonic()
         counters = journal.counters
         visited = counters["visits"]
-        self._history.append((now_s, visited))
+        self._history.append((now_s, visited, time.process_time()))
         while now_s - self._history[0][0] > _WINDOW_S:
             self._history.popleft()
-        since_s, before = self._history[0]
-        rate = (visited - before) / (now_s - since_s) if now_s > since_s else 0.0
+        since_s, before, cpu_s = self._history[0]
+        passed_s = now_s - since_s
+        rate = (visited - before) / passed_s if passed_s else 0.0
         return Progress(
             **_counted(counters),
             elapsed_s=now_s - self._began_s,
             pages_per_s=rate,
+            cpu_share=(time.process_time() - cpu_s) / passed_s if passed_s else 0.0,
             visiting=frontier.visiting,
             qualifying=frontier.qualifying,
             queued=frontier.queued,
             hosts=frontier.hosts,
-            bound_by=self._bound_by(frontier, journal),
+            bound_by=_bound_by(frontier, journal, connections),
             left_s=frontier.queued / rate if rate > 0 else None,
             trouble=journal.trouble,
             queues=dict(queues),
@@ -120,22 +126,6 @@ class Watch:
             hosts=counters.get("hosts", 0),
         )
 
-    def _bound_by(self, frontier: DiskFrontier, journal: Journal) -> str:
-        if journal.trouble:
-            return "the disk, which takes no data"
-        if journal.behind:
-            return "the disk: the last commit is not done"
-        if frontier.exhausted:
-            return "the limit on pages"
-        if frontier.visiting >= self._connections:
-            return "connections (--connections)"
-        if frontier.qualifying and not frontier.visiting:
-            return "DNS and robots.txt of new hosts"
-        due_s = frontier.due_in_s()
-        if due_s is not None and due_s > 0:
-            return f"politeness: the next host is due in {due_s:.1f} s"
-        return "this machine's processor"
-
 
 def _counted(counters: Mapping[str, int]) -> dict[str, Any]:
     def under(prefix: str) -> dict[str, int]:
@@ -146,5 +136,25 @@ def _counted(counters: Mapping[str, int]) -> dict[str, Any]:
         "bytes": counters.get("bytes", 0),
         "outcomes": under("outcome "),
         "reasons": under("reason "),
+        "statuses": under("status "),
         "refused": under("refused "),
     }
+
+
+def _bound_by(frontier: DiskFrontier, journal: Journal, connections: int) -> str:
+    if frontier.paused:
+        return "whoever paused it (`whimbrel control DIR unpause`)"
+    if journal.trouble:
+        return "the disk, which takes no data"
+    if journal.behind:
+        return "the disk: the last commit is not done"
+    if frontier.exhausted:
+        return "the limit on pages"
+    if frontier.visiting >= connections:
+        return "connections (--connections)"
+    if frontier.qualifying and not frontier.visiting:
+        return "DNS and robots.txt of new hosts"
+    due_s = frontier.due_in_s()
+    if due_s is not None and due_s > 0:
+        return f"politeness: the next host is due in {due_s:.1f} s"
+    return "this machine's processor"

@@ -14,11 +14,12 @@ def parsed_settings(texts: list[str]) -> dict[str, dict[str, Any]]:
         part, dot, key = name.strip().partition(".")
         if not (equals and dot and part and key):
             raise OptionError(f"--set {text}: write PART.KEY=VALUE, for example frontier.retry_s=5")
-        found.setdefault(part, {})[key] = _value(value.strip())
+        found.setdefault(part, {})[key] = setting_value(value.strip())
     return found
 
 
-def _value(text: str) -> Any:
+def setting_value(text: str) -> Any:
+    """A value as TOML; what is not TOML is a string."""
     try:
         found = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:

@@ -1,12 +1,14 @@
 """The job that a crawl directory keeps: what was given, and where each value came from."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from whimbrel.job.options import JOB_FILE, Given, combined, read_job
+from whimbrel.disk import Disk
+from whimbrel.job.options import JOB_FILE, Given, combined, job_text, read_job
 
 _SECTION: Final = re.compile(r"\[set\.(.+)\]")
 _LINE: Final = re.compile(r"(\S+) = .*  # origin: (.*)")
@@ -25,3 +27,23 @@ def stored_job(directory: Path) -> Given:
         elif kept is not None and section + kept[1] in origins:
             origins[section + kept[1]] = kept[2]
     return msgspec.structs.replace(given, origins=origins)
+
+
+def keep_job(directory: Path, given: Given) -> None:
+    """Write the job down, in place of the one before: whole or not at all, whatever happens meanwhile."""
+    write_whole(directory / JOB_FILE, job_text(given).encode())
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """A file that is there for good, or as it was before."""
+    disk, half = Disk(), path.with_name(f"{path.name}.tmp")
+    with suppress(FileNotFoundError):
+        half.unlink()  # What a crash has left.
+    file = disk.create_exclusive(half)
+    try:
+        file.write(data)
+        file.fdatasync()
+    finally:
+        file.close()
+    disk.replace(half, path)
+    disk.fsync_directory(path.parent)

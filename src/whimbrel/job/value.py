@@ -4,6 +4,8 @@ import ipaddress
 from collections.abc import Callable
 from typing import Any, Final
 
+from whimbrel.url.filter import HostNames
+
 _LEAST: Final = {
     "max_pages": 1,
     "max_pages_per_host": 1,
@@ -14,6 +16,7 @@ _LEAST: Final = {
     "max_rate": 1,
     "delay": 0,
     "connections": 1,
+    "max_pages_per_s": 0.001,
 }
 _PROXIES: Final = ("http://", "https://", "socks4://", "socks4a://", "socks5://", "socks5h://")
 
@@ -54,8 +57,35 @@ def _proxy(value: str) -> str:
     return ""
 
 
+def _delays(values: dict[str, float]) -> str:
+    for host, delay in values.items():
+        if not delay >= 0:
+            return f"{host}: {delay} is less than 0"
+    return _hosts(tuple(values))
+
+
+def _hosts(values: tuple[str, ...]) -> str:
+    try:
+        HostNames(name for name in values if not is_pattern(name))
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _control(value: str) -> str:
+    return "" if value == "off" else _server(value.removesuffix(":0") + ":1" if value.endswith(":0") else value)
+
+
+def is_pattern(blocked: str) -> bool:
+    """Whether something to be blocked is a pattern of URLs, and not a host or a domain."""
+    return "*" in blocked or "/" in blocked
+
+
 _CHECKS: Final[dict[str, Callable[[Any], str]]] = {
     "allow_network": _networks,
     "resolver": _server,
     "proxy": _proxy,
+    "delays": _delays,
+    "block": _hosts,
+    "control": _control,
 }

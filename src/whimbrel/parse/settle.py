@@ -10,7 +10,7 @@ MAX_REDIRECTS: Final = 10
 """In a row."""
 MAX_RETRY_AFTER_S: Final = 86_400.0
 REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
-_DENIALS: Final = frozenset(("robots", "robots-unreachable"))
+_DENIALS: Final = frozenset(("robots", "robots-unreachable", "blocked"))
 _PASSING: Final = frozenset(
     ("dns", "refused", "unreachable", "timeout", "too-slow", "reset", "closed", "cut", "bad-http", "tls")
 )

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar, Unpack
 
 import msgspec
 
+from whimbrel.control.door import attend
 from whimbrel.handle.rule import Filter, Handler, Rules, handler
 from whimbrel.handle.rule import filter as filter_
 from whimbrel.job.crawl import crawl as begin_crawl
@@ -143,10 +144,10 @@ class Crawl:
             result: Result
             if resume and (directory / JOB_FILE).exists():
                 given = combined([(JOB_FILE, read_job(directory / JOB_FILE)), *self._layers])
-                result = resume_crawl(given, directory, show, say, stop, self.rules)
+                result = resume_crawl(given, directory, show, say, stop, self.rules, attend)
             else:
                 given = combined([*self._layers, (_CODE, {"handlers": [rule.name for rule in self.rules.parse]})])
-                result = begin_crawl(given, directory, show, say, stop, self.rules)
+                result = begin_crawl(given, directory, show, say, stop, self.rules, attend)
             return Finished(directory, result)
 
         return work

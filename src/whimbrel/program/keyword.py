@@ -20,7 +20,9 @@ class Keywords(TypedDict, total=False):
     max_bytes: int | str
     max_file_size: int | str
     max_rate: int | str
+    max_pages_per_s: float
     delay: float | str
+    delays: dict[str, float | str]
     connections: int
     robots: Literal["seed", "rfc9309"]
     user_agent: str
@@ -35,6 +37,7 @@ class Keywords(TypedDict, total=False):
     allow_network: list[str] | tuple[str, ...]
     resolver: str
     ca: str | PathLike[str]
+    control: str
     wiring: str | PathLike[str]
     with_files: list[str] | tuple[str, ...]
     set: dict[str, dict[str, Any]]

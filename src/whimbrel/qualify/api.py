@@ -41,13 +41,21 @@ class GateShut(Exception):
     """The crawl is being stopped: no request may be begun any more."""
 
 
+class HostBlocked(Exception):
+    """No request may be made to this site, by the user's wish."""
+
+    def __init__(self, site: str) -> None:
+        super().__init__(f"{site} is blocked")
+        self.site = site
+
+
 class Gate(Departures, Protocol):
     """How the qualifier asks for leave to make a request: the same clocks as every visit."""
 
     async def enter(self, host: HostName, address: str, *, own: bool) -> None:
         """Wait until host, domain and address may be asked. `own`: the host is the one being qualified, which the
         frontier keeps for the qualifier; another host (a redirect's) is waited for like any visit's. Raises GateShut
-        when the crawl is stopped meanwhile."""
+        when the crawl is stopped meanwhile, HostBlocked when the host is blocked."""
 
     def leave(self, host: HostName, address: str, elapsed_s: float, *, own: bool, status: int = 0) -> None:
         """The request is over."""
@@ -68,3 +76,6 @@ class Hosts(Protocol):
 
     def qualified(self, host: HostName, found: Qualification) -> None:
         """The frontier takes note and begins to visit, wait or give up."""
+
+    def unqualified(self, host: HostName) -> None:
+        """Nothing was found out: it waits until it may be asked again."""

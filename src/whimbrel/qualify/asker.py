@@ -11,7 +11,7 @@ import msgspec
 
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Exchange, Resolver, Response, Transport
-from whimbrel.qualify.api import Gate
+from whimbrel.qualify.api import Gate, HostBlocked
 from whimbrel.qualify.body import robots_text
 from whimbrel.url import Domains, Url, parse, resolve
 from whimbrel.visit import HostName
@@ -70,7 +70,12 @@ class Asker:
             return Finding(trouble="not-allowed")
         finding = Finding()
         for hops in range(max_redirects + 1):
-            exchange = await self._reach(host, url, address)
+            try:
+                exchange = await self._reach(host, url, address)
+            except HostBlocked as blocked:
+                if blocked.site == host.site:
+                    raise
+                return Finding(trouble="blocked", hops=hops)
             if exchange is None:
                 return Finding(trouble="dns", hops=hops)
             finding, location = self._read(exchange, max_bytes, hops)

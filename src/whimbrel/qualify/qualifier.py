@@ -5,7 +5,7 @@ import asyncio
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Resolver, Transport
 from whimbrel.flow import Async, Delivery, In, Needs
-from whimbrel.qualify.api import Gate, GateShut, HostDue, Hosts
+from whimbrel.qualify.api import Gate, GateShut, HostBlocked, HostDue, Hosts
 from whimbrel.qualify.procedure import Procedure
 from whimbrel.qualify.verdict import QualifyConfig
 from whimbrel.url import Domains
@@ -60,6 +60,10 @@ class Qualifier(Async):
                 found = await procedure.qualify(due.host, due.before)
         except GateShut:
             delivery.done()  # The host stays queued; its turn comes again when the crawl is resumed.
+            return
+        except HostBlocked:
+            self.hosts.unqualified(due.host)
+            delivery.done()
             return
         self.hosts.qualified(due.host, found)
         delivery.done()

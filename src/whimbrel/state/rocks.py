@@ -43,6 +43,8 @@ class RocksState(Provider):
     side by side. Only `reopen` may not: it is called while the committer rests."""
 
     Config = RocksConfig
+    fixed = "everything that is known is in it"
+    lasting = frozenset({"directory"})
 
     async def open(self) -> None:
         from rocksdict import Cache

@@ -1,7 +1,7 @@
 """Filters: which URLs a crawl is told not to visit, whatever its scope."""
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -31,7 +31,7 @@ class Filters:
     def __init__(self, rules: Rules) -> None:
         self._schemes = frozenset(rules.schemes)
         self._hosts = frozenset(_host(name) for name in rules.blocked_hosts)
-        self._domains = frozenset(_host(name) for name in rules.blocked_domains)
+        self._domains = HostNames(rules.blocked_domains)
         self._include = _matchers(rules.include, rules.include_patterns)
         self._exclude = _matchers(rules.exclude, rules.exclude_patterns)
 
@@ -50,7 +50,7 @@ class Filters:
         host = url.host.removesuffix(".")
         if host in self._hosts:
             return "blocked-host"
-        if self._domains and self._under_blocked(host):
+        if self._domains and self._domains.hold(host):
             return "blocked-domain"
         for match in self._exclude:
             if match(url.text):
@@ -60,10 +60,21 @@ class Filters:
                 return ""
         return "not-included" if self._include else ""
 
-    def _under_blocked(self, host: str) -> bool:
+
+class HostNames:
+    """Names of hosts and domains; it holds a host when it has its name, or one that it is under."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(_host(name) for name in names)
+
+    def __bool__(self) -> bool:
+        return bool(self._names)
+
+    def hold(self, host: str) -> bool:
+        host = host.removesuffix(".")
         at = -1
         while True:
-            if host[at + 1 :] in self._domains:
+            if host[at + 1 :] in self._names:
                 return True
             at = host.find(".", at + 1)
             if at < 0:

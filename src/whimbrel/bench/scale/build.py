@@ -12,8 +12,8 @@ from whimbrel.commit.journal import Journal, JournalConfig
 from whimbrel.commit.settlement import Settlement, SettlementConfig
 from whimbrel.dedupe.rocks import RocksContent
 from whimbrel.frontier.disk import DiskFrontier
-from whimbrel.frontier.gate import Gate, GateConfig
-from whimbrel.frontier.option import FrontierConfig
+from whimbrel.frontier.gate import Gate
+from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.frontier.router import Router, RouterConfig
 from whimbrel.frontier.seen import DiskSeen, SeenConfig
 from whimbrel.qualify.api import HostDue, Qualification

@@ -1,0 +1,46 @@
+"""URLs of a crawl that ended without a page, from its committed tables."""
+
+from pathlib import Path
+
+import msgspec
+
+from whimbrel.control.api import Requeue
+from whimbrel.query.latest import latest_snapshot
+from whimbrel.query.sql import Query, QueryConfig
+
+
+class Failed(msgspec.Struct, frozen=True, gc=False):
+    url: str
+    reason: str
+    source: str
+    depth: int
+
+
+def failures(directory: Path, wanted: Requeue) -> list[Failed]:
+    """Those whose last word is this outcome. A URL that was requeued before has another last word."""
+    conditions = [f"outcome = '{_quoted(wanted.outcome)}'"]
+    if wanted.reason:
+        conditions.append(f"reason = '{_quoted(wanted.reason)}'")
+    if wanted.host:
+        conditions.append(f"host = '{_quoted(wanted.host)}'")
+    where = " and ".join(conditions)
+    # Every text in it is quoted, and only SELECT can be run.
+    sql = f"""
+        with wanted as (select distinct url from fetches where {where}),
+        last as (
+            select f.url, arg_max({{'outcome': outcome, 'reason': reason, 'source': discovered_from, 'host': host}},
+                                  (started_at, outcome <> 'retry')) as final
+            from fetches f semi join wanted w on w.url = f.url group by f.url),
+        chosen as (
+            select url, reason, source
+            from (select url, unnest(final) from last)
+            where {where}
+            limit {wanted.most})
+        select c.url, c.reason, c.source, coalesce(p.depth + 1, least(1, length(c.source))) as depth
+        from chosen c left join pages p on p.url = c.source"""  # noqa: S608
+    with Query([latest_snapshot(directory)], QueryConfig()) as asked, asked.run(sql) as answer:
+        return [Failed(*row.values()) for batch in answer for row in batch.to_pylist()]
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", "''")

@@ -1,0 +1,164 @@
+"""What can be seen of a running crawl."""
+
+import os
+from typing import Any
+
+import msgspec
+
+from whimbrel.control.health import Vitals, Warning_, warnings
+from whimbrel.control.machine import cpu_s, memory_bytes, memory_limit_bytes
+from whimbrel.flow import Sync
+from whimbrel.flow.graph import component_of
+from whimbrel.flow.wiring import used_name
+from whimbrel.job.progress import Progress
+from whimbrel.job.running import Running
+from whimbrel.version import __version__
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """A crawl at this moment."""
+
+    directory: str
+    state: str
+    """`running`, `paused`, or `draining` when it is being stopped."""
+    version: str
+    pid: int
+    progress: Progress
+    commit: int
+    """The number of the last commit."""
+    commit_age_s: float
+    memory_bytes: int
+    cpu_s: float
+    """CPU time of the process, user and system."""
+    disk_free_bytes: int
+    warnings: list[Warning_]
+
+
+class PartView(msgspec.Struct, frozen=True, kw_only=True):
+    """A component or provider of the live wiring."""
+
+    name: str
+    use: str
+    kind: str
+    """`component` or `provider`."""
+    instances: int = 1
+    place: str = "loop"
+    handled: int = 0
+    """Items that it has taken in; for a source, given out."""
+    needs: dict[str, str] = {}
+
+
+class JointView(msgspec.Struct, frozen=True, kw_only=True):
+    """A connector of the live wiring."""
+
+    source: str
+    target: str
+    kind: str
+    capacity: int = 0
+    """0 for a direct one, which holds nothing."""
+    queued: int = 0
+    """Items in it, those in the hands of its consumer included."""
+    passed: int = 0
+
+
+class WiringView(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    parts: list[PartView]
+    connectors: list[JointView]
+
+
+def status(running: Running) -> Status:
+    progress = running.look() or Progress()
+    found = os.statvfs(running.directory)
+    free = found.f_bavail * found.f_frsize
+    up = running.up
+    paused = up and running.gate.paused
+    used = memory_bytes()
+    return Status(
+        directory=str(running.directory),
+        state="paused" if paused and running.job.state == "running" else running.job.state,
+        version=__version__,
+        pid=os.getpid(),
+        progress=progress,
+        commit=running.journal.last.number if up else 0,
+        commit_age_s=round(running.journal.age_s, 3) if up else 0.0,
+        memory_bytes=used,
+        cpu_s=round(cpu_s(), 3),
+        disk_free_bytes=free,
+        warnings=warnings(_vitals(running, progress, free, used)) if up else [],
+    )
+
+
+def _vitals(running: Running, progress: Progress, free: int, used: int) -> Vitals:
+    frontier, settlement = running.frontier, running.settlement
+    return Vitals(
+        progress=progress,
+        paused=running.gate.paused,
+        due_in_s=frontier.due_in_s(),
+        qualifying_most=frontier.config.qualifying,
+        standings={name: int(count) for name, count in settlement.counts("host ").items()},
+        trap=max(settlement.cut.items(), key=lambda pair: pair[1], default=("", 0)),
+        disk_free_bytes=free,
+        disk_reserve_bytes=running.journal.config.reserve_bytes,
+        memory_bytes=used,
+        memory_limit_bytes=memory_limit_bytes(),
+    )
+
+
+def wiring_view(running: Running) -> WiringView:
+    graph = running.job.graph
+    wiring = graph.wiring
+    joints = [
+        JointView(
+            source=one.source,
+            target=one.target,
+            kind=one.kind,
+            **_queue(graph.queues.get(one.name)),
+        )
+        for one in wiring.connectors
+    ]
+    handled = _handled(running, joints)
+    parts = [
+        PartView(
+            name=spec.name,
+            use=used_name(spec.use),
+            kind="component",
+            instances=spec.instances,
+            place=spec.place,
+            handled=handled[spec.name],
+            needs=dict(spec.needs),
+        )
+        for spec in wiring.components
+    ]
+    parts += [
+        PartView(name=spec.name, use=used_name(spec.use), kind="provider", needs=dict(spec.needs))
+        for spec in wiring.providers
+    ]
+    return WiringView(name=wiring.name, parts=parts, connectors=joints)
+
+
+def _queue(queue: Any) -> dict[str, int]:
+    if queue is None:
+        return {}
+    return {
+        "capacity": queue.capacity,
+        "queued": queue.queued + queue.unacknowledged,
+        "passed": queue.passed,
+    }
+
+
+def _handled(running: Running, joints: list[JointView]) -> dict[str, int]:
+    """What each component has taken in. One that others call directly gets about what its caller does: of the crawler's
+    own chain, exactly that."""
+    graph = running.job.graph
+    taken: dict[str, int] = dict.fromkeys(graph.instances, 0)
+    given: dict[str, int] = dict.fromkeys(graph.instances, 0)
+    for joint in joints:
+        taken[component_of(joint.target)] += joint.passed
+        given[component_of(joint.source)] += joint.passed
+    for joint in joints:
+        if joint.kind == "direct" and all(
+            isinstance(i.component, Sync) for i in graph.instances[component_of(joint.source)]
+        ):
+            taken[component_of(joint.target)] = taken[component_of(joint.source)]
+    return {name: taken[name] or given[name] for name in graph.instances}

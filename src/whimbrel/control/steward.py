@@ -1,0 +1,301 @@
+"""Carries out actions on a running crawl, one after the other."""
+
+import asyncio
+from collections.abc import Mapping
+from functools import singledispatchmethod
+from typing import Any
+
+import msgspec
+
+from whimbrel.control.api import (
+    Abort,
+    Action,
+    Add,
+    Allow,
+    Bind,
+    Block,
+    Checkpoint,
+    ControlError,
+    Done,
+    Pause,
+    Refused,
+    Remove,
+    Requeue,
+    Seed,
+    Set,
+    Speed,
+    Stop,
+    Unblock,
+    Unpause,
+    name_of,
+)
+from whimbrel.control.failure import Failed, failures
+from whimbrel.control.rewire import OWN_WIRING, added, removed, wiring_of
+from whimbrel.flow import ChangeFailed, FlowError, check
+from whimbrel.flow.toml import wiring_text
+from whimbrel.flow.wiring import Wiring
+from whimbrel.job.configure import configured, seed_url
+from whimbrel.job.options import CrawlOptions, Given, OptionError, combined
+from whimbrel.job.running import Running
+from whimbrel.job.stored import keep_job, write_whole
+from whimbrel.url import Url, parse
+from whimbrel.visit import Discovered
+
+_AT_ONCE = 1_000
+"""URLs that are queued again before others get a turn."""
+
+
+class Steward:
+    """Belongs to the crawl's loop."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+        self._turn = asyncio.Lock()
+
+    async def carry_out(self, action: Action, caller: str) -> Done:
+        """Refused when nothing was changed, ControlError when it went wrong on the way."""
+        async with self._turn:
+            if not self._running.up:
+                raise Refused(f"the crawl is {self._running.job.state}; try again when it runs")
+            effect, subject, count = await self._do(action)
+            return await self._record(action, caller, effect, subject, count)
+
+    async def _record(self, action: Action, caller: str, effect: str, subject: str, count: int) -> Done:
+        journal = self._running.journal
+        journal.add_event(caller, name_of(action), subject, effect)
+        if isinstance(action, Checkpoint) and not journal.trouble:
+            await journal.checkpoint()
+        commit = journal.last.number
+        if isinstance(action, Checkpoint):
+            effect = f"commit {commit:,} is durable"
+        self._running.say(f"{caller}: {name_of(action)}{' ' if subject else ''}{subject[:200]}: {effect}")
+        return Done(action=name_of(action), effect=effect, commit=commit, count=count)
+
+    @singledispatchmethod
+    async def _do(self, action: Any) -> tuple[str, str, int]:
+        """The effect in words, what it was about, and how many."""
+        raise NotImplementedError(type(action).__name__)
+
+    @_do.register
+    async def _pause(self, _: Pause) -> tuple[str, str, int]:
+        if self._running.gate.paused:
+            raise Refused("the crawl is paused already")
+        self._running.gate.pause()
+        return f"paused; {self._running.frontier.visiting:,} visits under way end", "", 0
+
+    @_do.register
+    async def _unpause(self, _: Unpause) -> tuple[str, str, int]:
+        if not self._running.gate.paused:
+            raise Refused("the crawl is not paused")
+        self._running.gate.unpause()
+        return "goes on", "", 0
+
+    @_do.register
+    async def _stop(self, _: Stop) -> tuple[str, str, int]:
+        self._running.gate.unpause()
+        self._running.job.stop()
+        return f"stopping; {self._running.frontier.visiting:,} visits under way end", "", 0
+
+    @_do.register
+    async def _abort(self, _: Abort) -> tuple[str, str, int]:
+        # After the answer: who asked should hear of it.
+        asyncio.get_running_loop().call_later(0.1, self._running.job.abort, "aborted by the control interface")
+        return f"ending now; {self._running.frontier.visiting:,} visits under way are cut", "", 0
+
+    @_do.register
+    async def _checkpoint(self, _: Checkpoint) -> tuple[str, str, int]:
+        trouble = self._running.journal.trouble
+        if trouble:
+            raise Refused(f"the disk takes no data: {trouble}")
+        return "asked for a commit", "", 0
+
+    @_do.register
+    async def _speed(self, action: Speed) -> tuple[str, str, int]:
+        options = self._running.given.options
+        changes: dict[str, Any] = {}
+        if action.pages_per_s is not None:
+            changes["max_pages_per_s"] = action.pages_per_s or None
+        if action.bytes_per_s is not None:
+            changes["max_rate"] = action.bytes_per_s or None
+        if action.connections is not None:
+            changes["connections"] = action.connections
+        if action.delay_s is not None:
+            delay = None if action.delay_s == "default" else action.delay_s
+            if action.of:
+                kept = {host: old for host, old in options.delays.items() if host != action.of}
+                changes["delays"] = kept if delay is None else {**kept, action.of: delay}
+            else:
+                changes["delay"] = delay
+        if not changes:
+            raise Refused("say what is to change: pages_per_s, bytes_per_s, connections or delay_s")
+        said = await self._change(changes, {})
+        return said, action.of, 0
+
+    @_do.register
+    async def _block(self, action: Block) -> tuple[str, str, int]:
+        known = self._running.given.options.block
+        new = tuple(dict.fromkeys(what for what in action.what if what not in known))
+        if not new:
+            raise Refused("all of that is blocked already")
+        await self._change({"block": (*known, *new)}, {})
+        return f"no more requests to {', '.join(new[:5])}{' …' if len(new) > 5 else ''}", " ".join(new), len(new)
+
+    @_do.register
+    async def _unblock(self, action: Unblock) -> tuple[str, str, int]:
+        known = self._running.given.options.block
+        unknown = [what for what in action.what if what not in known]
+        if unknown:
+            raise Refused(f"{unknown[0]!r} is not blocked; blocked are: {', '.join(known) or 'none'}")
+        await self._change({"block": tuple(what for what in known if what not in action.what)}, {})
+        return f"{', '.join(action.what[:5])} may be visited again", " ".join(action.what), len(action.what)
+
+    @_do.register
+    async def _allow(self, action: Allow) -> tuple[str, str, int]:
+        frontier = self._running.frontier
+        count = 0
+        for url in _sites(action.host):
+            count += frontier.allow(url.site, url.host, without_robots=action.without_robots)
+        if not count:
+            raise Refused(f"the crawl knows no host {action.host!r}")
+        return "asked again at once" + (", robots.txt or not" if action.without_robots else ""), action.host, count
+
+    @_do.register
+    async def _seed(self, action: Seed) -> tuple[str, str, int]:
+        try:
+            urls = tuple(seed_url(text) for text in action.urls)
+        except OptionError as error:
+            raise Refused(str(error)) from error
+        known = self._running.given.options.seeds
+        await self._change({"seeds": tuple(dict.fromkeys((*known, *action.urls)))}, {})
+        count = self._running.settlement.seed(urls)
+        return f"{count:,} new, {len(urls) - count:,} known already", " ".join(action.urls), count
+
+    @_do.register
+    async def _requeue(self, action: Requeue) -> tuple[str, str, int]:
+        running = self._running
+        if running.journal.trouble:
+            raise Refused(f"the disk takes no data: {running.journal.trouble}")
+        # What is queued is what was committed: nobody can have been queued twice.
+        await running.journal.checkpoint()
+        found = await asyncio.to_thread(failures, running.directory, action)
+        for number, failed in enumerate(found, 1):
+            self._requeue_one(failed, action.outcome)
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
+        await running.journal.checkpoint()
+        what = " ".join(word for word in (action.outcome, action.reason, action.host) if word)
+        return f"{len(found):,} URLs are visited once more", what, len(found)
+
+    def _requeue_one(self, failed: Failed, outcome: str) -> None:
+        url = parse(failed.url)
+        if url is not None:
+            found = Discovered(url, failed.depth, failed.source)
+            self._running.settlement.requeue(found, outcome, failed.reason)
+
+    @_do.register
+    async def _set(self, action: Set) -> tuple[str, str, int]:
+        options: dict[str, Any] = {}
+        settings: dict[str, dict[str, Any]] = {}
+        for name, value in action.settings.items():
+            part, dot, key = name.partition(".")
+            if dot:
+                settings.setdefault(part, {})[key] = value
+            elif name in _ANOTHER_WAY:
+                raise Refused(f"{name}: use the action {_ANOTHER_WAY[name]!r}")
+            elif name in _BETWEEN_RUNS:
+                raise Refused(f"{name} stays as it is while the crawl runs: {_BETWEEN_RUNS[name]}")
+            else:
+                options[name] = value
+        said = await self._change(options, settings)
+        return said, " ".join(f"{name}={value}" for name, value in action.settings.items()), 0
+
+    @_do.register
+    async def _bind(self, action: Bind) -> tuple[str, str, int]:
+        if action.provider not in self._running.job.graph.providers:
+            raise Refused(f"the wiring has no provider {action.provider!r}")
+        before = self._running.given
+        # The settings were for the one that goes.
+        rest = {part: values for part, values in before.options.set.items() if part != action.provider}
+        given = Given(msgspec.structs.replace(before.options, set=rest), before.origins)
+        said = await self._take_over(_changed(given, {}, {action.provider: {**action.config, "use": action.use}}))
+        return said, f"{action.provider} {action.use}", 0
+
+    @_do.register
+    async def _add(self, action: Add) -> tuple[str, str, int]:
+        said = await self._rewire(added(wiring_of(self._running), action))
+        return said, f"{action.name} {action.use}", 0
+
+    @_do.register
+    async def _remove(self, action: Remove) -> tuple[str, str, int]:
+        said = await self._rewire(removed(wiring_of(self._running), action))
+        return said, action.name, 0
+
+    async def _change(self, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> str:
+        """Other options and settings: checked as a whole, taken over by the job, and written into the job file."""
+        return await self._take_over(_changed(self._running.given, options, settings))
+
+    async def _rewire(self, wiring: Wiring) -> str:
+        """Another wiring: kept beside the job, which names it."""
+        given = _changed(self._running.given, {"wiring": OWN_WIRING}, {})
+        path = self._running.directory / OWN_WIRING
+        before = path.read_bytes() if path.exists() else None
+        await asyncio.to_thread(write_whole, path, wiring_text(wiring).encode())
+        try:
+            return await self._take_over(given)
+        except ControlError:
+            if before is None:
+                path.unlink()
+            else:
+                await asyncio.to_thread(write_whole, path, before)
+            raise
+
+    async def _take_over(self, given: Given) -> str:
+        running = self._running
+        said = len(running.job.report().changes)
+        try:
+            wiring = configured(given.options, running.directory, running.registry, running.rules)
+            check(wiring, running.registry)
+            await running.job.apply(wiring)
+        except (OptionError, FlowError, ValueError) as error:
+            kind = Refused if running.job.state == "running" else ControlError
+            advice = _ADVICE if isinstance(error, ChangeFailed) and kind is Refused else ""
+            raise kind(f"{error}{advice}") from error
+        running.given = given
+        await asyncio.to_thread(keep_job, running.directory, given)
+        return ", ".join(running.job.report().changes[said:]) or "nothing had to change"
+
+
+_ADVICE = "; stop the crawl, then `whimbrel resume DIR --set PART.KEY=VALUE`"
+_ANOTHER_WAY = {"seeds": "seed", "block": "block", "wiring": "add"}
+_BETWEEN_RUNS = {
+    "mode": "hosts are grouped by it",
+    "with_files": "your files are loaded when the crawl begins; stop it, then `whimbrel resume DIR --with FILE.py`",
+    "handlers": "they belong to the program that began the crawl",
+    "control": "who is to be reached there would be cut off; stop it, then `whimbrel resume`",
+    "set": "name settings as PART.KEY",
+}
+
+
+def _changed(given: Given, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> Given:
+    """What was given before, and what is changed by hand; Refused where that cannot be."""
+    before = msgspec.to_builtins(given.options)
+    kept = {name: value for name, value in before.items() if name in given.origins or name == "set"}
+    layer: dict[str, Any] = {**msgspec.to_builtins(dict(options))}
+    if settings:
+        layer["set"] = {part: dict(values) for part, values in settings.items()}
+    try:
+        found = combined([("job.toml", kept), ("control", layer)])
+    except OptionError as error:
+        raise Refused(str(error)) from error
+    origins = {
+        name: given.origins.get(name, origin) if origin == "job.toml" else origin
+        for name, origin in found.origins.items()
+    }
+    plain = {name for name in options if getattr(found.options, name) == getattr(CrawlOptions(), name)}
+    return Given(found.options, {name: origin for name, origin in origins.items() if name not in plain})
+
+
+def _sites(host: str) -> list[Url]:
+    """The sites that a host's name may mean: with a scheme the one, else both."""
+    texts = (host,) if "://" in host else (f"https://{host}", f"http://{host}")
+    return [url for url in map(parse, texts) if url is not None]

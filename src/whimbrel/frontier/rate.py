@@ -1,0 +1,37 @@
+"""How fast the crawl as a whole may go: pages and bytes per second, all hosts together."""
+
+from typing import Final
+
+_BURST_S: Final = 0.25
+"""What may be caught up on, when the loop was busy elsewhere."""
+
+
+class Rate:
+    """None is no limit."""
+
+    def __init__(self, pages_per_s: float | None, bytes_per_s: int | None) -> None:
+        self.free_s = float("-inf")
+        """Before this nothing is let out."""
+        self._next_s = float("-inf")
+        self.limit(pages_per_s, bytes_per_s)
+
+    def limit(self, pages_per_s: float | None, bytes_per_s: int | None) -> None:
+        """Other limits. What has been closed for longer than the old one said stays so."""
+        self._page_s = 1.0 / pages_per_s if pages_per_s else 0.0
+        self._bytes_per_s = bytes_per_s
+        if not self._page_s:
+            self._next_s = float("-inf")
+
+    def close(self, until_s: float) -> None:
+        self.free_s = max(self.free_s, until_s)
+
+    def let_out(self, now_s: float) -> None:
+        """A page is asked for: the next one may be a little later."""
+        if self._page_s:
+            self._next_s = max(self._next_s, now_s - _BURST_S) + self._page_s
+            self.close(self._next_s)
+
+    def received(self, size: int, now_s: float) -> None:
+        """Nothing more for as long as these bytes are worth."""
+        if self._bytes_per_s:
+            self.free_s = max(self.free_s, now_s) + size / self._bytes_per_s
