@@ -1,10 +1,11 @@
 """What questions to a running crawl cost the crawl itself: its CPU time per page with and without them.
 
 Crawls in turn: alone, beside a process that only spins, and with one question after the other asked beside them. The
-crawl has a core of its own; the web and the others share the rest. That a busy neighbour slows a core down, and a web
-that has less time makes the crawl's turns shorter, is the machine's doing and costs 5 to 15 % here; the spinning
-process shows how much. Each answer is checked: what it counts in two tables is of one commit, and never less than
-before.
+crawl has a core of its own; the web and the others share the rest. All crawls go at one speed, which web and crawl can
+easily keep: a web that has less time for a crawl at full speed makes its turns shorter, and that costs CPU time that
+has nothing to do with questions. That a busy neighbour slows a core down is the machine's doing; the spinning process
+shows how much. Machines have slow minutes, so each crawl is compared with the one before it, and the median of these
+ratios counts. Each answer is checked: what it counts in two tables is of one commit, and never less than before.
 """
 
 import json
@@ -37,6 +38,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     pages: int = 120
     """Of each host."""
     rounds: int = 3
+    pages_per_s: float = 500.0
+    """The speed of all crawls."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,16 +53,20 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ratio(self) -> float:
-        return median(self.beside_ms) / median(self.alone_ms)
+        return _ratio(self.beside_ms, self.alone_ms)
 
     @property
     def neighbour_ratio(self) -> float:
         """What any busy neighbour costs on this machine. It explains; it does not judge."""
-        return median(self.spinning_ms) / median(self.alone_ms)
+        return _ratio(self.spinning_ms, self.alone_ms)
 
     @property
     def met(self) -> bool:
         return self.ratio <= MOST and self.questions > 0 and not self.wrong
+
+
+def _ratio(these: list[float], those: list[float]) -> float:
+    return median(this / that for this, that in zip(these, those, strict=True))
 
 
 def measure(plan: Plan, folder: Path) -> Outcome:
@@ -132,6 +139,7 @@ def _spinning() -> Iterator[None]:
 def _crawl(stage: Stage, into: Path, plan: Plan, cores: set[int], asking: _Asking | None = None) -> float:
     """CPU time per page in milliseconds, of the crawl's process alone."""
     command = crawl_command(stage.running, stage.web.seed_urls(plan.hosts), into, 0.0, 64)
+    command += ["--max-pages-per-s", str(plan.pages_per_s)]
     with stage.crawling(command) as crawl:
         os.sched_setaffinity(crawl.pid, cores)
         while asking is not None and not _has_ended(crawl.pid):

@@ -11,7 +11,8 @@ import typer
 def beside(
     hosts: Annotated[int, typer.Option(min=1, help="Hosts of the web.")] = 100,
     pages: Annotated[int, typer.Option(min=1, help="Pages of each host.")] = 120,
-    rounds: Annotated[int, typer.Option(min=1, help="Crawls of each kind, in turn; the median counts.")] = 3,
+    rounds: Annotated[int, typer.Option(min=1, help="Crawls of each kind, in turn; the median ratio counts.")] = 3,
+    pages_per_s: Annotated[float, typer.Option(min=1, help="Speed of all crawls.")] = 500.0,
     json_: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """What questions to a running crawl cost it: CPU time per page of crawls with and without them.
@@ -23,7 +24,7 @@ def beside(
 
     with tempfile.TemporaryDirectory(prefix="whimbrel-bench-") as folder:
         try:
-            found = measure(Plan(hosts=hosts, pages=pages, rounds=rounds), Path(folder))
+            found = measure(Plan(hosts=hosts, pages=pages, rounds=rounds, pages_per_s=pages_per_s), Path(folder))
         except StageError as error:
             typer.echo(f"whimbrel: {error}", err=True)
             raise typer.Exit(2) from error

@@ -7,8 +7,10 @@ from whimbrel.simweb.exhibit.api import STORED, Exhibit, Finding, Place
 
 FAMILY: Final = "duplicate"
 GROUP: Final = 4
-_LINES: Final = 60
+_LINES: Final = 200
 _LINE_WORDS: Final = 12
+_OWN_WORDS: Final = 4
+"""That the second copy has of its own; the third has twice as many, the fourth three times."""
 _ALIASES: Final = ("ref=start", "utm_source=letter", "sort=name&order=up", "PHPSESSID=0123456789abcdef")
 
 
@@ -22,12 +24,14 @@ def _copy(place: Place, request: Request) -> Answer:
 
 
 def _near(place: Place, request: Request) -> Answer:
-    # Long, equal but for one line: what a near-duplicate detector should find and an exact one should not.
+    # Long, equal but for one line, which is longer in each copy: what a near-duplicate detector should find and an exact
+    # one should not.
     original = _original(place)
     words = original.words(_LINES * _LINE_WORDS)
     lines = (" ".join(words[at : at + _LINE_WORDS]) for at in range(0, len(words), _LINE_WORDS))
     prose = "".join(f"<p>{line}.</p>\n" for line in lines)
-    return html(original.document(f"{prose}<p>Copy number {place.k}.</p>"))
+    own = " ".join(place.words(_OWN_WORDS * (place.k % GROUP)))
+    return html(original.document(f"{prose}<p>Copy number {place.k}. {own}</p>"))
 
 
 def _judge_near(place: Place) -> Finding:
