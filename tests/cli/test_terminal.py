@@ -1,6 +1,9 @@
 """What pages and servers say never reaches a terminal as it is; progress is shown in plain lines elsewhere."""
 
 import io
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,3 +131,23 @@ def test_on_a_terminal_there_is_a_panel_that_goes_away() -> None:
         display.say("hello")
     assert "hello" in out.getvalue()
     assert "bound by connections" in out.getvalue()
+
+
+def test_the_log_can_be_json_lines(tmp_path: Path) -> None:
+    with served({"/": page("/b"), "/b": page()}) as port:
+        command = [
+            sys.executable,
+            "-m",
+            "whimbrel",
+            "crawl",
+            f"http://127.0.0.1:{port}/",
+            "--into",
+            str(tmp_path / "c"),
+        ]
+        command += ["--allow-network", "127.0.0.0/8", "--log", "json", "--max-pages", "1"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 3, done.stderr
+    lines = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    assert {line["kind"] for line in lines} >= {"progress"}
+    assert all("at" in line for line in lines)
+    assert lines[-1]["visited"] >= 0

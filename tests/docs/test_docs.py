@@ -1,19 +1,30 @@
 """What is not documented fails here."""
 
 import ast
+import json
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
+import typer.main
+import typer.testing
 
 import whimbrel
+from whimbrel.cli import control
 from whimbrel.cli.reference import job_reference, reference
+from whimbrel.cli.reference_action import action_reference, actions, values
+from whimbrel.cli.reference_metric import metric_reference, metrics
 from whimbrel.cli.reference_python import python_reference, sections
 from whimbrel.commit.crash import POINTS
+from whimbrel.control import api, health
+from whimbrel.control.openapi import description
 from whimbrel.facts.api import TABLES
 from whimbrel.flow import error as errors
 from whimbrel.flow.draw import as_mermaid
@@ -58,6 +69,84 @@ def test_everything_that_programs_may_rely_on_is_explained() -> None:
     assert {entry.name for entry in entries} >= set(whimbrel.__all__) - {"__version__"}
     assert [entry.name for entry in entries if not entry.text] == []
     assert [f"{entry.name}.{one.name}" for entry in entries for one in entry.members if not one.text] == []
+
+
+def test_every_command_of_control_is_in_the_reference_of_commands_with_its_directory() -> None:
+    text = (DOCS / "commands.md").read_text()
+    group: Any = typer.main.get_command(control.app)
+    assert len(group.commands) >= len(api.ACTIONS)
+    assert [name for name in group.commands if f"\n## whimbrel control DIR {name}\n" not in text] == []
+
+
+def test_the_reference_of_metrics_is_up_to_date() -> None:
+    written = (DOCS / "metrics.md").read_text()
+    assert written == metric_reference(), "run: python -m whimbrel.cli.reference metrics > docs/metrics.md"
+
+
+def test_every_metric_says_what_it_means_and_has_a_name_of_its_own() -> None:
+    found = metrics()
+    names = [one.name for one in found]
+    assert [one.name for one in found if not one.metric.help.strip()] == []
+    assert [name for name in names if names.count(name) > 1] == []
+    # Prometheus would give a counter the ending, and the reference would be wrong.
+    assert [one.name for one in found if (one.metric.kind == "counter") != one.name.endswith("_total")] == []
+
+
+def test_the_dashboard_of_grafana_asks_for_metrics_and_labels_that_there_are() -> None:
+    text = json.dumps(json.loads((DOCS / "grafana.json").read_text()))
+    labels: dict[str, str] = {}
+    for one in metrics():
+        histogram = one.metric.kind == "histogram"
+        endings = ("_bucket", "_sum", "_count") if histogram else ("",)
+        labels |= {one.name + ending: "le" if histogram else one.metric.label for ending in endings}
+    used = set(re.findall(r"whimbrel_\w+", text))
+    assert len(used) > 12
+    assert used - labels.keys() == set()
+    by = re.findall(r"by \((\w+)\) \((?:rate\()?(whimbrel_\w+)", text)
+    assert [(label, name) for label, name in by if label not in ("instance", labels[name])] == []
+
+
+def test_the_reference_of_actions_is_up_to_date() -> None:
+    written = (DOCS / "actions.md").read_text()
+    assert written == action_reference(), "run: python -m whimbrel.cli.reference actions > docs/actions.md"
+
+
+def test_every_action_and_every_field_of_one_says_what_it_means() -> None:
+    found = [*actions(), *values()]
+    assert [one.name for one in found if not one.text] == []
+    assert [f"{one.name}.{field.name}" for one in found for field in one.fields if not field.text] == []
+
+
+@pytest.mark.parametrize("name", api.ACTIONS)
+def test_the_three_ways_to_an_action_in_the_guide_are_the_same_action(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guide = (DOCS / "control.md").read_text()
+    section = re.findall(rf"^### {name}\n(.*?)(?=^##|\Z)", guide, re.DOTALL | re.MULTILINE)[0]
+    line = re.findall(r"^- Command line: `(.+)`$", section, re.MULTILINE)[0]
+    place, body = re.findall(r"^- HTTP: `POST /v1/actions/(\w+)` with `(.+)`$", section, re.MULTILINE)[0]
+    call = re.findall(r"^- Python: `(.+)`$", section, re.MULTILINE)[0]
+    sent: list[object] = []
+    monkeypatch.setattr(control, "_carry_out", lambda context, action, json_: sent.append(action))
+    done = typer.testing.CliRunner().invoke(control.app, shlex.split(line.removeprefix("whimbrel control ")))
+    assert done.exit_code == 0, done.output
+    assert place == name
+    assert sent == [msgspec.json.decode(body, type=api.ACTIONS[name])] == [eval(call, vars(api))]  # noqa: S307
+    assert re.search(r"^- After a restart: .", section, re.MULTILINE)
+
+
+def test_everything_that_can_be_asked_over_http_is_in_the_guide_to_control() -> None:
+    text = (DOCS / "control.md").read_text()
+    paths = [path for path in description()["paths"] if not path.startswith("/v1/actions/")]
+    assert [path for path in paths if f"`GET {path}" not in text] == []
+
+
+def test_every_warning_is_in_the_guide_for_operators_in_the_order_of_its_weight() -> None:
+    codes = re.findall(r'Warning_\(\s*"([a-z-]+)"', Path(health.__file__).read_text())
+    text = (DOCS / "operator.md").read_text()
+    rows = re.findall(r"^\| `([a-z-]+)` \| .+ \| .+ \|$", text, re.MULTILINE)
+    assert len(codes) >= 9
+    assert rows == codes
 
 
 def test_every_option_is_in_the_reference_of_job_files() -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from whimbrel.cli.process import tune_memory
+from whimbrel.cli.words import with_default
 from whimbrel.version import __version__
 
 _COMMANDS: Final = {
@@ -15,6 +16,7 @@ _COMMANDS: Final = {
     "status": "status.status",
     "why": "why.why",
     "control": "control.app",
+    "dashboard": "dashboard.dashboard",
     "verify": "verify.verify",
     "query": "query.query",
     "get": "get.get",
@@ -33,6 +35,7 @@ _CRAWLING: Final = ("crawl", "resume", "demo")
 _EXPECTED: Final = {
     "whimbrel.commit.committed": "NotACrawl",
     "whimbrel.control.api": "ControlError",
+    "whimbrel.dashboard.serve": "DashboardError",
     "whimbrel.flow.error": "FlowError",
     "whimbrel.job.crawl": "CrawlError",
     "whimbrel.job.options": "OptionError",
@@ -93,6 +96,7 @@ def main() -> None:
 def run() -> None:
     """What the arguments say. Expected errors end in one clear line, not in a traceback."""
     first = _first_word()
+    sys.argv[1:] = with_default(sys.argv[1:])
     try:
         application(first if first in _COMMANDS else "")()
     except OSError as error:

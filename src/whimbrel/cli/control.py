@@ -177,7 +177,11 @@ def requeue(
     json_: Json = False,
 ) -> None:
     """Visit URLs once more that ended without a page."""
-    action = msgspec.convert({"outcome": outcome, "reason": reason, "host": host, "most": most}, Requeue)
+    given = {"outcome": outcome, "reason": reason, "host": host, "most": most}
+    try:
+        action = msgspec.convert(given, Requeue)
+    except msgspec.ValidationError as error:
+        raise OptionError(f"requeue: {error}; outcome is failed, gone or denied") from error
     _carry_out(context, action, json_=json_)
 
 

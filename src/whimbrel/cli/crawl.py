@@ -2,6 +2,7 @@
 
 import sys
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,9 +10,10 @@ import msgspec
 import typer
 from rich.console import Console
 
+from whimbrel.cli.board import attend_with
 from whimbrel.cli.display import ProgressDisplay, plain_console
+from whimbrel.cli.log import JsonLog
 from whimbrel.cli.summary import print_summary, summary
-from whimbrel.control.door import attend
 from whimbrel.job.configure import seeds as seeds_of
 from whimbrel.job.crawl import crawl as run_crawl
 from whimbrel.job.crawl import plan_of
@@ -19,9 +21,14 @@ from whimbrel.job.crawl import resume as run_resume
 from whimbrel.job.options import JOB_FILE, CrawlOptions, Given, OptionError, combined, environment, read_job
 from whimbrel.job.parts import wiring_names
 from whimbrel.job.progress import Result
-from whimbrel.job.setting import parsed_settings
+from whimbrel.job.setting import parsed_changes, parsed_settings
 
 _COMMAND_LINE = "command line"
+
+
+class Log(StrEnum):
+    TEXT = "text"
+    JSON = "json"
 
 
 def crawl(
@@ -95,7 +102,11 @@ def crawl(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="PART.KEY=VALUE", help="A setting of one part.")
     ] = None,
+    dashboard: Annotated[
+        str | None, typer.Option(metavar="[ADDRESS:PORT]", help="Show it in the browser; alone: any free port.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, crawl nothing.")] = False,
+    log: Annotated[Log, typer.Option(help="On the way: text, or JSON lines on standard error.")] = Log.TEXT,
     json_: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Crawl from seeds into a directory: a web archive, and tables that answer SQL.
@@ -118,9 +129,9 @@ def crawl(
         plan_of(given, directory)
         typer.echo(f"The job is sound. It would crawl into {directory}.")
         return
-    console = plain_console(stderr=json_)
-    with ProgressDisplay(console) as display:
-        result = run_crawl(given, directory, display.show, display.say, attend=attend)
+    console = plain_console(stderr=json_ or log == "json")
+    with JsonLog() if log == "json" else ProgressDisplay(console) as display:
+        result = run_crawl(given, directory, display.show, display.say, attend=attend_with(dashboard))
     _end(console, directory, result, as_json=json_)
 
 
@@ -134,14 +145,19 @@ def resume(
     max_time: Annotated[str | None, typer.Option(metavar="DURATION", help="Another limit, from now on.")] = None,
     max_bytes: Annotated[str | None, typer.Option(metavar="SIZE", help="Another limit; earlier bytes count.")] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PART.KEY=VALUE", help="A setting of one part.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="An option, or PART.KEY for a setting of one part."),
     ] = None,
+    dashboard: Annotated[
+        str | None, typer.Option(metavar="[ADDRESS:PORT]", help="Show it in the browser; alone: any free port.")
+    ] = None,
+    log: Annotated[Log, typer.Option(help="On the way: text, or JSON lines on standard error.")] = Log.TEXT,
     json_: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Go on with a crawl, however it ended: stopped, killed, out of disk, or out of power.
 
-    What is given here holds until it ends; the job in the directory stays as it is. Exit codes: 0 done, 1 failed,
-    2 usage, 3 stopped with work left.
+    What is given here holds until it ends; the job in the directory stays as it is. A change that the crawl's files do
+    not allow is refused, with the reason. Exit codes: 0 done, 1 failed, 2 usage, 3 stopped with work left.
     """
     path = directory / JOB_FILE
     layers: list[tuple[str, dict[str, Any]]] = [(JOB_FILE, read_job(path) if path.exists() else {})]
@@ -151,12 +167,12 @@ def resume(
         "max_pages_per_host": max_pages_per_host,
         "max_time": max_time,
         "max_bytes": max_bytes,
-        "set": parsed_settings(set_ or []) or None,
+        **parsed_changes(set_ or []),
     }
     layers.append((_COMMAND_LINE, {key: value for key, value in found.items() if value is not None}))
-    console = plain_console(stderr=json_)
-    with ProgressDisplay(console) as display:
-        result = run_resume(combined(layers), directory, display.show, display.say, attend=attend)
+    console = plain_console(stderr=json_ or log == "json")
+    with JsonLog() if log == "json" else ProgressDisplay(console) as display:
+        result = run_resume(combined(layers), directory, display.show, display.say, attend=attend_with(dashboard))
     _end(console, directory, result, as_json=json_)
 
 

@@ -1,7 +1,7 @@
-"""The references of commands, of job files and of the Python API, written from the code.
+"""The references of commands, job files, the Python API, metrics and actions, written from the code.
 
-`python -m whimbrel.cli.reference > docs/commands.md`; `python -m whimbrel.cli.reference job-file > docs/job-file.md`;
-`python -m whimbrel.cli.reference python > docs/python.md`.
+`python -m whimbrel.cli.reference > docs/commands.md`; with one of the words `job-file`, `python`, `metrics` and
+`actions`, the page of that name.
 """
 
 import sys
@@ -12,34 +12,43 @@ import msgspec
 import typer.main
 
 from whimbrel.cli.app import application
+from whimbrel.cli.reference_action import action_reference
 from whimbrel.cli.reference_head import COMMANDS, JOB_FILE
+from whimbrel.cli.reference_metric import metric_reference
 from whimbrel.cli.reference_python import python_reference
 from whimbrel.job import reference as job
 
 
 def reference() -> str:
     root: Any = typer.main.get_command(application())
-    return COMMANDS + "".join(_section(path, command) for path, command in _walk("whimbrel", root))
+    return COMMANDS + "".join(_section(path, command, given) for path, command, given in _walk("whimbrel", root))
 
 
-def _walk(path: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """Every command that does something, with the words that call it."""
+def _walk(path: str, command: Any, given: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
+    """Every command that does something, with the words that call it, and the arguments among them that its group
+    takes: `whimbrel control DIR pause`."""
     children = getattr(command, "commands", None)
     if children is None:
-        yield path, command
+        yield path, command, given
         return
+    own = tuple(one for one in command.params if one.param_type_name == "argument")
+    words = " ".join([path, *map(_argument, own)])
     for name, child in sorted(children.items()):
-        yield from _walk(f"{path} {name}", child)
+        yield from _walk(f"{words} {name}", child, (*given, *own))
 
 
-def _section(path: str, command: Any) -> str:
+def _argument(parameter: Any) -> str:
+    return str(parameter.metavar or parameter.name).upper()
+
+
+def _section(path: str, command: Any, given: tuple[Any, ...]) -> str:
     lines = [f"\n## {path}\n", " ".join((command.help or "").split()), "", "| option | default | |", "|---|---|---|"]
-    for parameter in command.params:
+    for parameter in (*given, *command.params):
         if parameter.name == "help":
             continue
         names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
         if parameter.param_type_name == "argument":
-            names = f"`{(parameter.metavar or parameter.name).upper()}`"
+            names = f"`{_argument(parameter)}`"
         default = parameter.default
         shown = "" if default in (None, False, (), []) or callable(default) else f"`{default}`"
         lines.append(f"| {names} | {shown} | {(getattr(parameter, 'help', '') or '').replace('|', '/')} |")
@@ -106,5 +115,11 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    written = {"job-file": job_reference, "python": python_reference}.get(" ".join(sys.argv[1:]), reference)
-    typer.echo(written(), nl=False)
+    pages = {
+        "": reference,
+        "job-file": job_reference,
+        "python": python_reference,
+        "metrics": metric_reference,
+        "actions": action_reference,
+    }
+    typer.echo(pages[" ".join(sys.argv[1:])](), nl=False)

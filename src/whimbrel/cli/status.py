@@ -10,6 +10,7 @@ from rich.table import Table
 
 from whimbrel.cli.display import plain_console
 from whimbrel.commit.committed import Committed, read_committed
+from whimbrel.job.progress import under
 
 
 def status(
@@ -42,7 +43,7 @@ def _table(committed: Committed) -> Table:
     table.add_row("archive", f"{len(committed.archive())} segments", f"{archived / 1e6:,.1f} MB")
     table.add_row("tables", f"{len(committed.parquet)} Parquet files", f"{len(committed.facts())} tails")
     for prefix, label in (("reason ", ""), ("refused ", "links not followed ")):
-        found = {name[len(prefix) :]: count for name, count in counters.items() if name.startswith(prefix) and count}
+        found = under(counters, prefix)
         for name, count in sorted(found.items(), key=lambda item: -item[1]):
             table.add_row(*(label + name).rsplit(" ", 1), f"{count:,}")
     return table

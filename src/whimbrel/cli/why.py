@@ -3,24 +3,13 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import typer
 from rich.console import Console
 
 from whimbrel.cli.display import json_text, plain_console, printable
 from whimbrel.commit.committed import read_committed
-from whimbrel.flow import check
-from whimbrel.frontier.router import Router, RouterConfig
-from whimbrel.job.configure import configured
-from whimbrel.job.parts import registry
-from whimbrel.job.stored import stored_job
-from whimbrel.parse.api import Link, Links, Page
+from whimbrel.program.story import story_of, unvisited
 from whimbrel.url import Url, parse
-from whimbrel.visit import Visit
-
-Rows = list[dict[str, Any]]
-_AT = r"regexp_replace(url, '^https?://([^/:]*)(:[0-9]+)?', '\1')"
-"""A URL without scheme and port, in SQL."""
 
 
 def why(
@@ -36,53 +25,11 @@ def why(
     if found is None:
         raise typer.BadParameter(f"{url!r} is not an http or https URL")
     read_committed(directory)
-    story = _story(directory, found)
+    story = story_of(directory, found)
     if json_:
         typer.echo(json_text(story))
     else:
         _print(plain_console(), found, story)
-
-
-def _story(directory: Path, url: Url) -> dict[str, Any]:
-    from whimbrel.query.latest import latest_snapshot
-    from whimbrel.query.sql import Query, QueryConfig
-
-    text = url.text.replace("'", "''")
-    site = url.site.replace("'", "''")
-    name = f"{url.host}{url.target}".replace("'", "''")
-    with Query([latest_snapshot(directory)], QueryConfig()) as asked:
-
-        def rows(sql: str) -> Rows:
-            with asked.run(sql) as answer:
-                return [row for batch in answer for row in batch.to_pylist()]
-
-        return {
-            "url": url.text,
-            "visits": rows(f"select * from fetches where url = '{text}' order by started_at"),  # noqa: S608
-            "page": rows(f"select * exclude (text) from pages where url = '{text}'"),  # noqa: S608
-            "linked_from": rows(
-                f"select source, anchor, kind, count(*) over () as total from links where target = '{text}' limit 5"  # noqa: S608
-            ),
-            "host": rows(f"select * from hosts where host = '{site}'"),  # noqa: S608
-            "similar": rows(f"select distinct url from fetches where {_AT} = '{name}' and url <> '{text}' limit 5"),  # noqa: S608
-            **_verdict(directory, url),
-        }
-
-
-def _verdict(directory: Path, url: Url) -> dict[str, Any]:
-    """Whether it is a seed, and what the job's scope, filters and limits say about a link to it; empty when it would be
-    followed."""
-    options = stored_job(directory).options
-    known = registry(*map(Path, options.with_files))
-    plan = check(configured(options, directory, known), known)
-    settings = next(spec.config for spec in plan.wiring.providers if spec.name == "router")
-    router = Router(msgspec.convert(dict(settings), RouterConfig))
-    seed = router.seeds[0]
-    visit = Visit(seed, 0, "", 0, 1, "", b"")
-    route = router.route(visit, Page(mime="text/html", links=Links.of([Link(url.text)])))
-    is_seed = any(url.text == seed.text for seed in router.seeds)
-    refusal = route.dropped[0][1] if route.dropped else next(iter(route.refused), "")
-    return {"seed": is_seed, "verdict": "" if is_seed else refusal}
 
 
 def _print(console: Console, url: Url, story: dict[str, Any]) -> None:
@@ -105,18 +52,7 @@ def _print(console: Console, url: Url, story: dict[str, Any]) -> None:
         said = f": {host['last_error']}" if host["last_error"] else ""
         say(f"its host is {host['qualification']}, {host['queued']:,} URLs queued there{said}")
     if not story["visits"]:
-        say(_unvisited(url, story))
-
-
-def _unvisited(url: Url, story: dict[str, Any]) -> str:
-    if story["verdict"]:
-        return f"{url} is not visited: a link to it is refused ({story['verdict']})."
-    if story["linked_from"] or story["seed"]:
-        return f"{url} is queued or on its way: links to it are followed, and no visit is committed yet."
-    if story["similar"]:
-        others = ", ".join(row["url"] for row in story["similar"])
-        return f"{url} is not known. The crawl knows {others}."
-    return f"{url} is not known: nothing that was fetched links to it. The job's scope and filters would allow it."
+        say(unvisited(url, story))
 
 
 def _when(at: Any) -> str:

@@ -114,9 +114,9 @@ class Settlement(Provider):
         """A URL that ended like this is visited once more."""
         self.frontier.requeue(found)
         self.journal.add_requeued(found.url.text, found.source)
-        counters = self.journal.counters
-        counters[f"outcome {outcome}"] -= 1
-        counters[f"reason {outcome} {reason}"] -= 1
+        # What was counted stays counted: whoever shows how things stand takes these off.
+        self.journal.counters[f"requeued outcome {outcome}"] += 1
+        self.journal.counters[f"requeued reason {outcome} {reason}"] += 1
 
     def settle(self, routed: Routed) -> None:
         """A visit is over: the frontier forgets or postpones it, its links are queued, its rows and records are

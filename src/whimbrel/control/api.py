@@ -111,6 +111,7 @@ class Bind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     use: Text
     """What takes its place: a registered name."""
     config: dict[Text, Any] = {}
+    """Its settings. Those of the one that goes are not kept."""
 
 
 class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -121,21 +122,28 @@ class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target: Text = msgspec.field(name="to")
     """`component.port`."""
     kind: Literal["direct", "queue"] = "queue"
+    """A call, or items that wait for their consumer."""
     capacity: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 64
+    """Items that a queue holds; who would put one more waits."""
     batch: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 16
+    """Items that a queue hands over at once, at most."""
 
 
 class Add(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Add a component to the running wiring, or another in the place of one of the same name."""
 
     name: Text
+    """What the wiring is to call it."""
     use: Text
     """A registered name."""
     config: dict[Text, Any] = {}
+    """Its settings."""
     needs: dict[Text, Text] = {}
     """Providers, by the names of its needs."""
     instances: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 1
+    """How many of it there are, side by side."""
     place: Literal["loop", "thread"] = "loop"
+    """Where it runs: on the crawl's loop, or on a thread of its own."""
     connectors: tuple[Joint, ...] = ()
     """That join it to others."""
     parts: tuple[Joint, ...] = ()
@@ -146,6 +154,7 @@ class Remove(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Remove a component with the connectors that touch it."""
 
     name: Text
+    """What the wiring calls it."""
     connectors: tuple[Joint, ...] = ()
     """That join what it leaves behind."""
 
@@ -179,6 +188,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     """An action that was carried out."""
 
     action: str
+    """Its name."""
     effect: str
     """In words."""
     commit: int = 0

@@ -5,7 +5,7 @@ import http.client
 import os
 from pathlib import Path
 from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
@@ -13,7 +13,7 @@ from whimbrel.control.address import Address, read_address
 from whimbrel.control.api import Action, ControlError, Done, Refused, name_of
 from whimbrel.control.configuration import Configuration
 from whimbrel.control.history import Sample
-from whimbrel.control.status import Status, WiringView
+from whimbrel.control.status import HostView, Status, WiringView
 
 _PATIENCE_S: Final = 650.0
 """A change may wait for visits under way."""
@@ -49,6 +49,11 @@ class Control:
     def history(self, most: int = 1_000) -> list[Sample]:
         """Numbers over time, from the oldest to the newest."""
         return self._ask("GET", f"/v1/history?most={most}", list[Sample])
+
+    def hosts(self, search: str = "", order: str = "queued", most: int = 1_000) -> list[HostView]:
+        """Hosts in memory, as they are now; `order` is queued, fetched, failed or host."""
+        asked = urlencode({"search": search, "order": order, "most": most})
+        return self._ask("GET", f"/v1/hosts?{asked}", list[HostView])
 
     def metrics(self) -> str:
         """As Prometheus reads them."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.control.address import publish, withdraw
 from whimbrel.control.api import ControlError
 from whimbrel.control.history import History
+from whimbrel.control.status import status
 from whimbrel.job.running import Running
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 _SAMPLE_S = 1.0
 _GOODBYE_S = 2.0
+_HEALTH_S = 5
+_LASTING = 3
+_TOLD_ANYWAY = ("disk-full", "all-hosts-wait", "processor-bound")
+"""The first has its own message; the others are how a crawl should be, and stand in the line of numbers."""
 
 
 @asynccontextmanager
@@ -36,11 +41,34 @@ async def attend(running: Running) -> AsyncIterator[None]:
 
 
 async def _sample(running: Running, history: History) -> None:
+    """Once a second: a line of the history and, when it is time, a look at the crawl's health."""
+    told = _Told(running)
     while True:
         await asyncio.sleep(_SAMPLE_S)
         progress = running.look()
         if progress is not None:
             history.add(progress, running.settlement.latency.take())
+            told.look()
+
+
+class _Told:
+    """Tells of a warning when it has lasted for a while, and not again while it lasts."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+        self._seen: dict[str, int] = {}
+        self._count = 0
+
+    def look(self) -> None:
+        self._count += 1
+        if self._count % _HEALTH_S:
+            return
+        found = {warning.code: warning for warning in status(self._running).warnings}
+        self._seen = {code: self._seen.get(code, 0) + 1 for code in found}
+        for code, times in self._seen.items():
+            if times == _LASTING and code not in _TOLD_ANYWAY:
+                warning = found[code]
+                self._running.say(f"warning: {warning.cause}. Remedy: {warning.remedy}")
 
 
 class _Door:

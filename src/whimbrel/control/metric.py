@@ -40,6 +40,13 @@ OWN: Final = (
         label="connector",
     ),
     Metric(
+        "connector_capacity",
+        "gauge",
+        "Items that each connector holds at most.",
+        lambda running: {name: queue.capacity for name, queue in running.job.graph.queues.items()},
+        label="connector",
+    ),
+    Metric(
         "connector_passed_total",
         "counter",
         "Items that have left each connector.",

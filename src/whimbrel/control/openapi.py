@@ -8,10 +8,13 @@ import msgspec
 from whimbrel.control.api import ACTIONS, Done
 from whimbrel.control.configuration import Configuration
 from whimbrel.control.history import Sample
-from whimbrel.control.status import Status, WiringView
+from whimbrel.control.status import HostView, Status, WiringView
 from whimbrel.version import __version__
 
 _REF: Final = "#/components/schemas/{name}"
+
+
+HOST_ORDERS: Final = ("queued", "fetched", "failed", "host")
 
 
 class Error(msgspec.Struct, frozen=True):
@@ -39,7 +42,7 @@ _ACTION_ERRORS: Final = {
 
 
 def description() -> dict[str, Any]:
-    kinds = [*ACTIONS.values(), Done, Error, Sample, *(kind for kind, _ in _VIEWS.values())]
+    kinds = [*ACTIONS.values(), Done, Error, Sample, HostView, *(kind for kind, _ in _VIEWS.values())]
     _, schemas = msgspec.json.schema_components(kinds, ref_template=_REF)
     return {
         "openapi": "3.1.0",
@@ -56,19 +59,26 @@ def description() -> dict[str, Any]:
 
 def _reads() -> dict[str, Any]:
     found: dict[str, Any] = {path: _get(text, _json(kind.__name__)) for path, (kind, text) in _VIEWS.items()}
-    samples = {"schema": {"type": "array", "items": {"$ref": _REF.format(name="Sample")}}}
-    history = _get("Numbers over time, from the oldest to the newest.", {"application/json": samples})
-    history["get"]["parameters"] = [
-        {
-            "name": "most",
-            "in": "query",
-            "description": "At most so many samples.",
-            "schema": {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 1_000},
-        }
-    ]
-    history["get"]["responses"]["422"] = _problem("`most` is not such a number.")
-    found["/v1/history"] = history
+    found["/v1/history"] = _list("Numbers over time, from the oldest to the newest.", "Sample")
+    found["/v1/hosts"] = _list(
+        "Hosts in memory, as they are now.",
+        "HostView",
+        search=("Only those with this in their name.", {"type": "string"}),
+        order=("By what; the most first.", {"type": "string", "enum": list(HOST_ORDERS), "default": "queued"}),
+    )
     found["/metrics"] = _get("All metrics, for Prometheus.", {"text/plain": {"schema": {"type": "string"}}})
+    return found
+
+
+def _list(text: str, kind: str, **more: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    items = {"schema": {"type": "array", "items": {"$ref": _REF.format(name=kind)}}}
+    found = _get(text, {"application/json": items})
+    number = {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 1_000}
+    found["get"]["parameters"] = [
+        {"name": name, "in": "query", "description": said, "schema": schema}
+        for name, (said, schema) in {"most": ("At most so many.", number), **more}.items()
+    ]
+    found["get"]["responses"]["422"] = _problem("A parameter is not such a value.")
     return found
 
 

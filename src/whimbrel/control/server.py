@@ -18,13 +18,14 @@ from whimbrel.control.api import ACTIONS, ControlError, Refused
 from whimbrel.control.configuration import effective
 from whimbrel.control.history import History
 from whimbrel.control.metric import exposition
-from whimbrel.control.openapi import description
-from whimbrel.control.status import status, wiring_view
+from whimbrel.control.openapi import HOST_ORDERS, description
+from whimbrel.control.status import host_views, status, wiring_view
 from whimbrel.control.steward import Steward
 from whimbrel.job.running import Running
 
 MOST_BYTES: Final = 8_000_000
 """Of a request."""
+_MOST: Final = "most is a number from 1 to 10000"
 _JSON: Final = "application/json"
 _OPEN: Final = "/openapi.json"
 """Needs no token."""
@@ -42,6 +43,7 @@ def application(running: Running, history: History, address: Address) -> ASGIApp
         Route("/v1/wiring", house.wiring),
         Route("/v1/config", house.config),
         Route("/v1/history", house.history),
+        Route("/v1/hosts", house.hosts),
         *(Route(f"/v1/actions/{name}", house.action, methods=["POST"], name=name) for name in ACTIONS),
     ]
     handlers: dict[Any, Any] = {HTTPException: _trouble, Exception: _failure}
@@ -73,10 +75,15 @@ class _House:
         return _answer(effective(self._running))
 
     async def history(self, request: Request) -> Response:
-        text = request.query_params.get("most", "1000")
-        if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) <= 10_000):
-            return _error(422, "most is a number from 1 to 10000")
-        return _answer(self._history.samples(int(text)))
+        most = _most(request)
+        return _error(422, _MOST) if most is None else _answer(self._history.samples(most))
+
+    async def hosts(self, request: Request) -> Response:
+        most, order = _most(request), request.query_params.get("order", "queued")
+        if most is None or order not in HOST_ORDERS:
+            return _error(422, _MOST if most is None else f"order is one of {', '.join(HOST_ORDERS)}")
+        found = self._running.up and host_views(self._running, request.query_params.get("search", ""), order, most)
+        return _answer(found or [])
 
     async def action(self, request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
@@ -130,6 +137,12 @@ class _Guard:
 
     def _names(self) -> tuple[str, str]:
         return self._netloc, f"localhost:{self._netloc.rpartition(':')[2]}"
+
+
+def _most(request: Request) -> int | None:
+    """How many are wanted; None when that is no such number."""
+    text = request.query_params.get("most", "1000")
+    return int(text) if text.isascii() and text.isdigit() and 0 < int(text[:6]) <= 10_000 else None
 
 
 async def _body(request: Request) -> bytes | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from whimbrel.commit.hostrow import host_row
 from whimbrel.control.health import Vitals, Warning_, warnings
 from whimbrel.control.machine import cpu_s, memory_bytes, memory_limit_bytes
 from whimbrel.flow import Sync
@@ -32,6 +33,26 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """CPU time of the process, user and system."""
     disk_free_bytes: int
     warnings: list[Warning_]
+
+
+class HostView(msgspec.Struct, frozen=True):
+    """A host as it is now, under the columns of the table `hosts`; there it stands as it was when something happened to
+    it."""
+
+    host: str
+    domain: str
+    slot: int
+    ip: str
+    qualification: str
+    until: float | None
+    robots_date: float | None
+    robots_status: int
+    robots_failures: int
+    delay_s: float
+    queued: int
+    fetched: int
+    failed: int
+    last_error: str
 
 
 class PartView(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +124,15 @@ def _vitals(running: Running, progress: Progress, free: int, used: int) -> Vital
         memory_bytes=used,
         memory_limit_bytes=memory_limit_bytes(),
     )
+
+
+def host_views(running: Running, search: str, order: str, most: int) -> list[HostView]:
+    """Hosts in memory, which all are that had something to do lately, as they are now."""
+    found = [HostView(*host_row(host)) for host in running.frontier.table.loaded() if search in host.name.site]
+    found.sort(key=lambda view: view.host)
+    if order != "host":
+        found.sort(key=lambda view: -int(getattr(view, order)))
+    return found[:most]
 
 
 def wiring_view(running: Running) -> WiringView:

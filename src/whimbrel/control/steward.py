@@ -1,7 +1,7 @@
 """Carries out actions on a running crawl, one after the other."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import singledispatchmethod
 from typing import Any
 
@@ -213,11 +213,8 @@ class Steward:
     async def _bind(self, action: Bind) -> tuple[str, str, int]:
         if action.provider not in self._running.job.graph.providers:
             raise Refused(f"the wiring has no provider {action.provider!r}")
-        before = self._running.given
-        # The settings were for the one that goes.
-        rest = {part: values for part, values in before.options.set.items() if part != action.provider}
-        given = Given(msgspec.structs.replace(before.options, set=rest), before.origins)
-        said = await self._take_over(_changed(given, {}, {action.provider: {**action.config, "use": action.use}}))
+        change = {action.provider: {**action.config, "use": action.use}}
+        said = await self._take_over(lambda given: _changed(_without(given, action.provider), {}, change))
         return said, f"{action.provider} {action.use}", 0
 
     @_do.register
@@ -232,16 +229,15 @@ class Steward:
 
     async def _change(self, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> str:
         """Other options and settings: checked as a whole, taken over by the job, and written into the job file."""
-        return await self._take_over(_changed(self._running.given, options, settings))
+        return await self._take_over(lambda given: _changed(given, options, settings))
 
     async def _rewire(self, wiring: Wiring) -> str:
         """Another wiring: kept beside the job, which names it."""
-        given = _changed(self._running.given, {"wiring": OWN_WIRING}, {})
         path = self._running.directory / OWN_WIRING
         before = path.read_bytes() if path.exists() else None
         await asyncio.to_thread(write_whole, path, wiring_text(wiring).encode())
         try:
-            return await self._take_over(given)
+            return await self._take_over(lambda given: _changed(given, {"wiring": OWN_WIRING}, {}))
         except ControlError:
             if before is None:
                 path.unlink()
@@ -249,8 +245,10 @@ class Steward:
                 await asyncio.to_thread(write_whole, path, before)
             raise
 
-    async def _take_over(self, given: Given) -> str:
+    async def _take_over(self, change: Callable[[Given], Given]) -> str:
+        """Change what the crawl runs by, and what its job file says: the two differ by what holds for this run only."""
         running = self._running
+        given, kept = change(running.given), change(running.kept)
         said = len(running.job.report().changes)
         try:
             wiring = configured(given.options, running.directory, running.registry, running.rules)
@@ -260,8 +258,8 @@ class Steward:
             kind = Refused if running.job.state == "running" else ControlError
             advice = _ADVICE if isinstance(error, ChangeFailed) and kind is Refused else ""
             raise kind(f"{error}{advice}") from error
-        running.given = given
-        await asyncio.to_thread(keep_job, running.directory, given)
+        running.given, running.kept = given, kept
+        await asyncio.to_thread(keep_job, running.directory, kept)
         return ", ".join(running.job.report().changes[said:]) or "nothing had to change"
 
 
@@ -293,6 +291,12 @@ def _changed(given: Given, options: Mapping[str, Any], settings: Mapping[str, Ma
     }
     plain = {name for name in options if getattr(found.options, name) == getattr(CrawlOptions(), name)}
     return Given(found.options, {name: origin for name, origin in origins.items() if name not in plain})
+
+
+def _without(given: Given, part: str) -> Given:
+    """Without the settings of a part: they were for the one that goes."""
+    rest = {name: values for name, values in given.options.set.items() if name != part}
+    return Given(msgspec.structs.replace(given.options, set=rest), given.origins)
 
 
 def _sites(host: str) -> list[Url]:

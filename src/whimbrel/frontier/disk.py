@@ -75,11 +75,11 @@ class DiskFrontier(Provider, Told):
         self._visiting = 0
         self._requesting = 0
         """Of these, those that are more than a refusal."""
-        self._rate = Rate(config.max_pages_per_s, config.max_bytes_per_s)
+        self.rate = Rate(config.max_pages_per_s, config.max_bytes_per_s)
         self.gate.listen(self._gate_changed)
         if found is not None:
             self.gate.just_visited()
-            self._rate.close(self.clock.now_s() + self.gate.host_delay_s(0.0, 0.0))
+            self.rate.close(self.clock.now_s() + self.gate.host_delay_s(0.0, 0.0))
         self._meta.order = self._meta.order or config.order
         self.reconfigure(config)
         self._gate_changed()
@@ -88,7 +88,7 @@ class DiskFrontier(Provider, Told):
         self.config = config
         self._turns.reconfigure(config)
         self._refused = Globs(config.refuse) if config.refuse else None
-        self._rate.limit(config.max_pages_per_s, config.max_bytes_per_s)
+        self.rate.limit(config.max_pages_per_s, config.max_bytes_per_s)
         meta = self._meta
         if meta.order != config.order:
             meta.order, meta.order_changes = config.order, meta.order_changes + 1
@@ -199,7 +199,7 @@ class DiskFrontier(Provider, Told):
 
     def take(self) -> Visit | None:
         now_s = self.clock.now_s()
-        if self.exhausted or now_s < self._rate.free_s or self.gate.paused:
+        if self.exhausted or now_s < self.rate.free_s or self.gate.paused:
             return None
         for woken in self._queues.wake(now_s + self._turns.wall_s + _LOST_S):
             if not woken.busy:
@@ -270,7 +270,7 @@ class DiskFrontier(Provider, Told):
         self._queues.pop(host)
         self._visiting += 1
         self._requesting += 1
-        self._rate.let_out(now_s)
+        self.rate.let_out(now_s)
         return Visit(
             *(restore(entry.url), entry.depth, entry.source, entry.redirects, entry.attempt, address, key),
         )
@@ -338,8 +338,8 @@ class DiskFrontier(Provider, Told):
         if self.exhausted or not self._meta.queued:
             return None
         now_s = self.clock.now_s()
-        if now_s < self._rate.free_s:
-            return self._rate.free_s - now_s
+        if now_s < self.rate.free_s:
+            return self.rate.free_s - now_s
         if self._ready:
             return 0.0
         retry_s = self._queues.retry_s
@@ -386,7 +386,7 @@ class DiskFrontier(Provider, Told):
             rest_s = judged(record, ending, self.config.park_after, self.config.park_s)
             if rest_s:
                 self._rest(host, rest_s)
-            self._rate.received(ending.bytes, self.clock.now_s())
+            self.rate.received(ending.bytes, self.clock.now_s())
             host.busy = False
         if not host.busy:
             self._turns.wait(host)

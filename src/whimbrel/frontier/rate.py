@@ -22,6 +22,10 @@ class Rate:
         if not self._page_s:
             self._next_s = float("-inf")
 
+    @property
+    def limited(self) -> bool:
+        return bool(self._page_s or self._bytes_per_s)
+
     def close(self, until_s: float) -> None:
         self.free_s = max(self.free_s, until_s)
 

@@ -62,7 +62,7 @@ def crawl(
     directory.mkdir(parents=True, exist_ok=True)
     keep_job(directory, given)
     with hatched(rules_of(found, rules), found):
-        running = Running(given, Job(plan, found, timeouts=_TIMEOUTS), directory, found, rules, show, say)
+        running = Running(given, given, Job(plan, found, timeouts=_TIMEOUTS), directory, found, rules, show, say)
         return _run(running, stop or Stop(), attend)
 
 
@@ -92,7 +92,8 @@ def resume(
         )
     _check_lasting(given, plan, directory)
     with hatched(known, found):
-        running = Running(given, Job(plan, found, timeouts=_TIMEOUTS), directory, found, rules, show, say)
+        kept = stored_job(directory) if (directory / JOB_FILE).is_file() else given
+        running = Running(given, kept, Job(plan, found, timeouts=_TIMEOUTS), directory, found, rules, show, say)
         return _run(running, stop or Stop(), attend)
 
 

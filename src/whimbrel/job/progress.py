@@ -14,6 +14,8 @@ from whimbrel.flow import Report
 from whimbrel.frontier.disk import DiskFrontier
 
 _WINDOW_S: Final = 10.0
+_RATE_S: Final = 0.1
+"""A limit that has let something out so lately is what sets the pace."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,17 +129,21 @@ class Watch:
         )
 
 
-def _counted(counters: Mapping[str, int]) -> dict[str, Any]:
-    def under(prefix: str) -> dict[str, int]:
-        return {name[len(prefix) :]: count for name, count in counters.items() if name.startswith(prefix) and count}
+def under(counters: Mapping[str, int], prefix: str) -> dict[str, int]:
+    """Counts whose names begin like this, by the rest of their names; without those whose URLs were requeued."""
+    found = {name: count for name, count in counters.items() if name.startswith(prefix)}
+    left = {name[len(prefix) :]: count - counters.get(f"requeued {name}", 0) for name, count in found.items()}
+    return {name: count for name, count in left.items() if count}
 
+
+def _counted(counters: Mapping[str, int]) -> dict[str, Any]:
     return {
         "visited": counters.get("visits", 0),
         "bytes": counters.get("bytes", 0),
-        "outcomes": under("outcome "),
-        "reasons": under("reason "),
-        "statuses": under("status "),
-        "refused": under("refused "),
+        "outcomes": under(counters, "outcome "),
+        "reasons": under(counters, "reason "),
+        "statuses": under(counters, "status "),
+        "refused": under(counters, "refused "),
     }
 
 
@@ -148,13 +154,20 @@ def _bound_by(frontier: DiskFrontier, journal: Journal, connections: int) -> str
         return "the disk, which takes no data"
     if journal.behind:
         return "the disk: the last commit is not done"
-    if frontier.exhausted:
-        return "the limit on pages"
     if frontier.visiting >= connections:
         return "connections (--connections)"
+    return _limit(frontier) or _wait(frontier) or "this machine's processor"
+
+
+def _limit(frontier: DiskFrontier) -> str:
+    if frontier.exhausted:
+        return "the limit on pages"
+    limited = frontier.rate.limited and frontier.clock.now_s() < frontier.rate.free_s + _RATE_S
+    return "the limit on speed" if limited else ""
+
+
+def _wait(frontier: DiskFrontier) -> str:
     if frontier.qualifying and not frontier.visiting:
         return "DNS and robots.txt of new hosts"
     due_s = frontier.due_in_s()
-    if due_s is not None and due_s > 0:
-        return f"politeness: the next host is due in {due_s:.1f} s"
-    return "this machine's processor"
+    return f"politeness: the next host is due in {due_s:.1f} s" if due_s is not None and due_s > 0 else ""

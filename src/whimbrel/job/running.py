@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -18,27 +19,22 @@ Show = Callable[[Progress], None]
 Say = Callable[[str], None]
 
 
+@dataclass
 class Running:
     """`given` is what the crawl runs by now; who changes it sees to it that the job follows."""
 
-    def __init__(
-        self,
-        given: Given,
-        job: Job,
-        directory: Path,
-        registry: Registry,
-        rules: Rules | None,
-        show: Show,
-        say: Say,
-    ) -> None:
-        self.given = given
-        self.job = job
-        self.directory = directory
-        self.registry = registry
-        self.rules = rules
-        self.show = show
-        self.say = say
-        self.watch = Watch(directory)
+    given: Given
+    kept: Given
+    """What the job file says: without what holds for this run only."""
+    job: Job
+    directory: Path
+    registry: Registry
+    rules: Rules | None
+    show: Show
+    say: Say
+
+    def __post_init__(self) -> None:
+        self.watch = Watch(self.directory)
 
     @property
     def up(self) -> bool:

@@ -18,6 +18,19 @@ def parsed_settings(texts: list[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def parsed_changes(texts: list[str]) -> dict[str, Any]:
+    """Options by their names, and settings of parts under `set`."""
+    options = [text for text in texts if "." not in text.partition("=")[0]]
+    found: dict[str, Any] = {}
+    for text in options:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise OptionError(f"--set {text}: write KEY=VALUE, for example order=depth or frontier.retry_s=5")
+        found[name.strip()] = setting_value(value.strip())
+    settings = parsed_settings([text for text in texts if text not in options])
+    return found | ({"set": settings} if settings else {})
+
+
 def setting_value(text: str) -> Any:
     """A value as TOML; what is not TOML is a string."""
     try:

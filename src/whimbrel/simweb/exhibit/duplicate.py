@@ -24,8 +24,8 @@ def _copy(place: Place, request: Request) -> Answer:
 
 
 def _near(place: Place, request: Request) -> Answer:
-    # Long, equal but for one line, which is longer in each copy: what a near-duplicate detector should find and an exact
-    # one should not.
+    # Long, equal but for one line, which is longer in each copy: what a near-duplicate detector should find and an
+    # exact one should not.
     original = _original(place)
     words = original.words(_LINES * _LINE_WORDS)
     lines = (" ".join(words[at : at + _LINE_WORDS]) for at in range(0, len(words), _LINE_WORDS))

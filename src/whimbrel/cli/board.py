@@ -1,0 +1,39 @@
+"""The dashboard beside a crawl, for as long as it runs: in a process of its own, so that the crawl never waits."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from whimbrel.control.door import attend
+from whimbrel.job.running import Attend, Running
+
+
+def attend_with(dashboard: str | None) -> Attend:
+    """What attends to a crawl: the control interface and, if asked for, the dashboard."""
+    if dashboard is None:
+        return attend
+
+    @asynccontextmanager
+    async def both(running: Running) -> AsyncIterator[None]:
+        async with attend(running):
+            command = ["-m", "whimbrel", "dashboard", str(running.directory), "--at", dashboard]
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, *command, stdout=asyncio.subprocess.PIPE, start_new_session=True
+            )
+            telling = asyncio.create_task(_tell(running, process))
+            try:
+                yield
+            finally:
+                telling.cancel()
+                with suppress(ProcessLookupError):
+                    process.terminate()
+                await process.wait()
+
+    return both
+
+
+async def _tell(running: Running, process: asyncio.subprocess.Process) -> None:
+    if process.stdout is not None:
+        async for line in process.stdout:
+            running.say(line.decode(errors="replace").rstrip())

@@ -1,0 +1,9 @@
+"""The crawl on a page that is alive: numbers, the wiring, hosts, errors, questions, and the actions of `control`.
+
+It runs in a process of its own and asks the crawl once a second, whoever looks on (`feed.py`, `source.py`), so that a
+crawl hardly notices; what is in the tables it asks DuckDB. Without a running crawl it shows what the last commit left.
+
+`guard.py` lets in who has the token. `page.py` is the frame with its tabs, `panel/` has one module for each of them,
+and `chart.py` makes drawings out of numbers, as plain values. Whatever pages, hosts and servers have said is shown as
+text and never as HTML.
+"""

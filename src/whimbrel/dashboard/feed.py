@@ -1,0 +1,45 @@
+"""Asks the source once a second for all who look on."""
+
+import asyncio
+from contextlib import suppress
+
+from whimbrel.commit.committed import NotACrawl
+from whimbrel.dashboard.source import Moment, Source
+
+_EVERY_S = 1.0
+_SLOWLY_S = 10.0
+"""When nobody looks on, or nothing runs."""
+
+
+class Feed:
+    """`now` is None until there is something to see."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.now: Moment | None = None
+        self.before: Moment | None = None
+        """The one a second earlier: rates are differences."""
+        self._viewers = 0
+        self._woken = asyncio.Event()
+
+    def arrived(self) -> None:
+        """Somebody looks on."""
+        self._viewers += 1
+        self._woken.set()
+
+    def left(self) -> None:
+        self._viewers -= 1
+
+    async def run(self) -> None:
+        while True:
+            with suppress(NotACrawl):
+                await self.look()
+            slowly = self.now is not None and not (self._viewers and self.now.live)
+            self._woken.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), _SLOWLY_S if slowly else _EVERY_S)
+
+    async def look(self) -> Moment:
+        found = await asyncio.to_thread(self.source.moment)
+        self.before, self.now = self.now, found
+        return found

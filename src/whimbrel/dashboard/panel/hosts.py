@@ -1,0 +1,89 @@
+"""Hosts: search, sort, and what can be done about each."""
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from nicegui import ui
+
+from whimbrel.control.api import Allow, Block, Requeue, Speed, Unblock
+from whimbrel.dashboard.panel.api import Desk, table
+from whimbrel.dashboard.source import Moment
+
+_COLUMNS: Final = {
+    "host": "host",
+    "qualification": "standing",
+    "queued": "queued",
+    "fetched": "fetched",
+    "failed": "failed",
+    "delay_s": "delay",
+    "ip": "address",
+    "robots_status": "robots",
+    "last_error": "last error",
+}
+_ORDERS: Final = {"queued": "most queued", "fetched": "most fetched", "failed": "most failed", "host": "by name"}
+_MOST: Final = 500
+
+
+class HostsPanel:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._live = False
+        with ui.row().classes("w-full items-end"):
+            self._search = ui.input("Search hosts").props("clearable data-test=host-search").classes("grow")
+            self._search.on("keydown.enter", self._load)
+            self._order = ui.select(dict(_ORDERS), value="queued", label="Order", on_change=self._load)
+            ui.button("Search", on_click=self._load).props("data-test=host-load")
+        self._table = table(_COLUMNS, [], "host", selection="single", pagination=20).props("data-test=hosts")
+        self._blocked = ui.label().classes("text-sm opacity-70").props("data-test=blocked")
+        with ui.row().classes("items-end") as self._actions:
+            ui.button("Block", on_click=self._block).props("data-test=host-block")
+            ui.button("Unblock", on_click=self._unblock).props("data-test=host-unblock")
+            ui.button("Ask again", on_click=self._allow).props("data-test=host-allow")
+            ui.button("Requeue failures", on_click=self._requeue).props("data-test=host-requeue")
+            self._delay = ui.number("Delay, s", min=0, value=1.0).classes("w-28").props("data-test=host-delay-s")
+            ui.button("Set delay", on_click=self._slow).props("data-test=host-delay")
+        ui.timer(0.1, self._load, once=True)
+
+    def refresh(self, now: Moment, _: Moment | None) -> None:
+        self._live = now.live
+        self._actions.set_visibility(now.live)
+        self._blocked.set_text(f"blocked: {', '.join(now.blocked)}" if now.blocked else "nothing is blocked")
+
+    async def _load(self) -> None:
+        order = self._order.value if self._order.value in _ORDERS else "queued"
+        found = await self._desk.call(self._desk.feed.source.hosts, self._search.value or "", order, _MOST)
+        if found.error:
+            ui.notify(found.error, type="warning")
+        self._table.rows = found.rows
+        self._table.selected = []
+
+    def _chosen(self) -> str:
+        """The name of the host that is selected; empty, and said so, when none is."""
+        if not self._table.selected:
+            ui.notify("Select a host first", type="warning")
+            return ""
+        return urlsplit(self._table.selected[0]["host"]).hostname or ""
+
+    async def _block(self) -> None:
+        host = self._chosen()
+        if host:
+            await self._desk.act(Block((host,)), sure=f"Make no more requests to {host}?")
+
+    async def _unblock(self) -> None:
+        host = self._chosen()
+        if host:
+            await self._desk.act(Unblock((host,)))
+
+    async def _allow(self) -> None:
+        if self._chosen():
+            await self._desk.act(Allow(self._table.selected[0]["host"]))
+
+    async def _requeue(self) -> None:
+        host = self._chosen()
+        if host:
+            await self._desk.act(Requeue(host=host), sure=f"Visit all failed URLs of {host} once more?")
+
+    async def _slow(self) -> None:
+        host = self._chosen()
+        if host:
+            await self._desk.act(Speed(delay_s=float(self._delay.value or 0.0), of=host))

@@ -1,0 +1,157 @@
+"""Where the dashboard's numbers come from: the running crawl, or what the last commit left."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from whimbrel.commit.committed import NotACrawl, read_committed
+from whimbrel.control.api import Action, ControlError, Done
+from whimbrel.control.client import Control
+from whimbrel.control.history import Sample
+from whimbrel.control.status import JointView, PartView, Status, WiringView
+from whimbrel.flow import FlowError
+from whimbrel.flow.wiring import used_name
+from whimbrel.job.configure import configured
+from whimbrel.job.options import OptionError
+from whimbrel.job.parts import registry
+from whimbrel.job.progress import Watch
+from whimbrel.job.stored import stored_job
+from whimbrel.program.story import story_of, unvisited
+from whimbrel.query.opened import Opened
+from whimbrel.query.sql import QueryConfig, QueryFailed, QueryRefused
+from whimbrel.url import parse
+from whimbrel.version import __version__
+
+HOST_COLUMNS = (
+    *("host", "qualification", "queued", "fetched", "failed", "delay_s", "ip", "robots_status", "last_error"),
+)
+_ROWS = 1_000
+"""Of an answer that are shown."""
+
+
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the panels show all the time."""
+
+    live: bool
+    """Whether a crawl runs; else it is the last commit."""
+    status: Status
+    wiring: WiringView
+    history: list[Sample]
+    blocked: tuple[str, ...] = ()
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a question in SQL; `error` when there is none."""
+
+    columns: list[str] = []
+    rows: list[dict[str, Any]] = []
+    total: int = 0
+    error: str = ""
+
+
+class Source:
+    """Blocks: to be called on threads."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._control = Control(directory, caller="dashboard")
+        self._opened = Opened([directory], QueryConfig(time_limit_s=30.0))
+
+    def moment(self) -> Moment:
+        """NotACrawl when there is nothing at all."""
+        try:
+            return Moment(
+                live=True,
+                status=self._control.status(),
+                wiring=self._control.wiring(),
+                history=self._control.history(600),
+                blocked=tuple(self._control.config().options["block"]),
+            )
+        except ControlError:
+            return self._committed()
+
+    def _committed(self) -> Moment:
+        last = read_committed(self.directory)
+        status = Status(
+            directory=str(self.directory),
+            state="not running" if last.state == "running" else last.state,
+            version=__version__,
+            pid=0,
+            progress=Watch(self.directory).final(last, 0.0),
+            commit=last.number,
+            commit_age_s=0.0,
+            memory_bytes=0,
+            cpu_s=0.0,
+            disk_free_bytes=0,
+            warnings=[],
+        )
+        wiring, blocked = self._stored()
+        return Moment(live=False, status=status, wiring=wiring, history=[], blocked=blocked)
+
+    def _stored(self) -> tuple[WiringView, tuple[str, ...]]:
+        """The wiring that the job describes; an empty one where its files are gone, or nobody wrote a job."""
+        try:
+            options = stored_job(self.directory).options
+            found = configured(options, self.directory, registry(*map(Path, options.with_files)))
+        except (OptionError, FlowError, OSError):
+            return WiringView(name="", parts=[], connectors=[]), ()
+        parts = [
+            PartView(name=one.name, use=used_name(one.use), kind=kind)
+            for kind, specs in (("component", found.components), ("provider", found.providers))
+            for one in specs
+        ]
+        joints = [JointView(source=one.source, target=one.target, kind=one.kind) for one in found.connectors]
+        return WiringView(name=found.name, parts=parts, connectors=joints), options.block
+
+    def act(self, action: Action) -> Done:
+        """ControlError when it was not carried out."""
+        return self._control.carry_out(action)
+
+    def hosts(self, search: str, order: str, most: int) -> Asked:
+        """As they are now, where a crawl runs; those that are not in its memory as they were."""
+        text = search.replace("'", "''")
+        sql = f"""select {", ".join(HOST_COLUMNS)} from hosts where contains(host, '{text}')
+                  order by {order}{"" if order == "host" else " desc"} limit {most}"""  # noqa: S608 - only SELECT is run
+        found = self.ask(sql)
+        try:
+            live = [msgspec.to_builtins(view) for view in self._control.hosts(search, order, most)]
+        except ControlError:
+            return found
+        now = [{name: row[name] for name in HOST_COLUMNS} for row in live]
+        known = {row["host"] for row in now}
+        rows = now + [row for row in found.rows if row["host"] not in known]
+        rows.sort(key=lambda row: row["host"] if order == "host" else -row[order])
+        return Asked(columns=list(HOST_COLUMNS), rows=rows[:most], total=len(rows))
+
+    def ask(self, sql: str) -> Asked:
+        """One SELECT. What is shown is cut; `total` is not."""
+        try:
+            found = self._opened.sql(sql)
+        except (QueryRefused, QueryFailed, NotACrawl) as error:
+            return Asked(error=str(error))
+        shown = [
+            {name: plain(value) for name, value in row.items()} for row in found.arrow().slice(0, _ROWS).to_pylist()
+        ]
+        return Asked(columns=found.columns, rows=shown, total=len(found))
+
+    def story(self, text: str) -> dict[str, Any]:
+        """What became of a URL; `error` when it is none."""
+        url = parse(text if "://" in text else f"https://{text}")
+        if url is None:
+            return {"error": f"{text!r} is not an http or https URL"}
+        try:
+            found = story_of(self.directory, url)
+        except (NotACrawl, OptionError, FlowError, QueryFailed) as error:
+            return {"error": str(error)}
+        return found | {"unvisited": "" if found["visits"] else unvisited(url, found)}
+
+
+def plain(value: Any) -> Any:
+    """As a browser can show it."""
+    if value is None or isinstance(value, bool | int | float | str):
+        # JavaScript's numbers end at 2^53.
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**53 else value
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value)
