@@ -48,7 +48,7 @@ bench-tools: setup ## install the crawlers that `whimbrel bench peers` compares 
 long-tools: tools ## what the long tests need: Chromium, and documentation to parse
 	@if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-	    chromium python3-doc postgresql-doc sqlite3-doc git-doc >/dev/null; \
+	    python3-doc postgresql-doc sqlite3-doc git-doc >/dev/null; \
 	else echo "note: without chromium and documentation packages some long tests are skipped"; fi
 
 setup: $(STAMP)
@@ -64,10 +64,11 @@ $(STAMP): pyproject.toml constraints.txt
 tools:
 	@missing=""; for tool in $(TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \
+	command -v chromium >/dev/null || missing="$$missing chromium"; \
 	if [ -n "$$missing" ]; then \
 	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	    echo "installing$$missing"; \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq curl bind9-dnsutils wrk strace postgresql >/dev/null; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq curl bind9-dnsutils wrk strace postgresql chromium >/dev/null; \
 	  else echo "note: no$$missing on this machine; the tests that need them are skipped"; fi; fi
 
 clean: ## remove the environment and everything that was built

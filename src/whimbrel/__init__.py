@@ -5,6 +5,7 @@
     result = whimbrel.Crawl("example.org", max_pages=100).run("out")
     result.sql("select url, title from pages").pl()
     whimbrel.open("out").get("https://example.org/").body
+    whimbrel.Control("out").pause()  # while it runs
 
 What is named here is what programs may rely on. It is loaded when it is first used: the package itself imports nothing.
 """
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.version import __version__
 
 if TYPE_CHECKING:
+    from whimbrel.control.client import Control as Control
     from whimbrel.handle.item import Item as Item
     from whimbrel.handle.page import Page as Page
     from whimbrel.handle.rule import Link as Link
@@ -34,6 +36,7 @@ _PLACES: Final = {
     "Page": "whimbrel.handle.page",
     "filter": "whimbrel.handle.rule",
     "handler": "whimbrel.handle.rule",
+    "Control": "whimbrel.control.client",
     "Crawl": "whimbrel.program.crawl",
     "Document": "whimbrel.query.document",
     "Finished": "whimbrel.program.finished",
@@ -43,6 +46,7 @@ _PLACES: Final = {
 }
 
 __all__ = [
+    "Control",
     "Crawl",
     "Document",
     "Finished",

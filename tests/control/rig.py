@@ -23,13 +23,18 @@ from whimbrel.control.api import (
     Allow,
     Bind,
     Block,
+    Checkpoint,
     ControlError,
+    Done,
+    Pause,
     Remove,
     Requeue,
     Seed,
     Set,
     Speed,
+    Stop,
     Unblock,
+    Unpause,
     name_of,
 )
 from whimbrel.control.client import Control
@@ -123,8 +128,34 @@ Caller = Callable[[Path, Action], dict[str, Any]]
 
 
 def by_python(directory: Path, action: Action) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(Control(directory).carry_out(action))
+    found: dict[str, Any] = msgspec.to_builtins(_call(Control(directory), action))
     return found
+
+
+def _call(control: Control, action: Action) -> Done:  # noqa: C901, PLR0911
+    """As a program would write it."""
+    match action:
+        case Pause():
+            return control.pause()
+        case Unpause():
+            return control.unpause()
+        case Stop():
+            return control.stop()
+        case Checkpoint():
+            return control.checkpoint()
+        case Speed(pages_per_s=float(rate)):
+            return control.speed(rate)
+        case Speed(delay_s=float(delay), of=of):
+            return control.speed(delay_s=delay, of=of)
+        case Block(what=what):
+            return control.block(*what)
+        case Unblock(what=what):
+            return control.unblock(*what)
+        case Seed(urls=urls):
+            return control.seed(*urls)
+        case Set(settings=settings):
+            return control.set(settings)
+    return control.carry_out(action)
 
 
 def by_http(directory: Path, action: Action) -> dict[str, Any]:

@@ -73,12 +73,16 @@ def test_speed_is_what_was_asked_for_and_survives_a_restart(tmp_path: Path) -> N
             began, length = time.time() + 0.5, 20.0 if name == "http" else 4.0
             found = asked_pages(crawl, began, began + length) / length
             assert found == pytest.approx(rate, rel=0.05), name
-        CALLERS["command"](crawl.directory, Speed(connections=5, bytes_per_s=2_000_000))
+        CALLERS["command"](crawl.directory, Speed(pages_per_s=0.0, connections=5, bytes_per_s=300_000))
         crawl.until(lambda now: now["progress"]["visiting"] <= 5, "five connections")
+        began = time.time() + 1.0
+        received = sum(one.bytes for one in crawl.requests(since=began, until=began + 4.0)) / 4.0
+        assert received == pytest.approx(300_000, rel=0.25)
+        CALLERS["python"](crawl.directory, Speed(pages_per_s=60.0))
         CALLERS["http"](crawl.directory, Stop())
         crawl.wait()
     kept = stored_job(crawl.directory)
-    assert (kept.options.max_pages_per_s, kept.options.connections, kept.options.max_rate) == (60.0, 5, 2_000_000)
+    assert (kept.options.max_pages_per_s, kept.options.connections, kept.options.max_rate) == (60.0, 5, 300_000)
     assert kept.origins["connections"] == "control"
 
 

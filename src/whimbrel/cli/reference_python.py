@@ -16,12 +16,18 @@ from whimbrel.cli.reference_head import PYTHON
 
 _SECTIONS: Final = {
     "Crawling": ("program.crawl.Crawl", "job.progress.Progress", "program.crawl.Said", "program.finished.Finished"),
+    "Steering": (
+        *("control.client.Control", "control.api.Done", "control.status.Status", "control.status.WiringView"),
+        *("control.status.PartView", "control.status.JointView", "control.status.HostView", "control.health.Warning_"),
+        *("control.history.Sample", "control.configuration.Configuration"),
+    ),
     "Asking": ("__init__.open", "query.opened.Opened", "query.rows.Rows", "query.document.Document"),
     "Handlers": ("handle.item.Item", "handle.rule.handler", "handle.rule.filter", "handle.rule.Link"),
     "Pages in handlers": ("handle.page.Page", "handle.select.Selected"),
     "Archives again": ("program.reparse.Reparsed",),
     "Errors": (
         *("job.options.OptionError", "job.crawl.CrawlError", "commit.committed.NotACrawl"),
+        *("control.api.ControlError", "control.api.Refused"),
         *("query.sql.QueryRefused", "query.sql.QueryFailed"),
     ),
 }

@@ -26,6 +26,8 @@ from whimbrel.visit import Discovered, Ending, HostName, Visit
 
 _PAGES: Final = (Outcome.STORED, Outcome.DUPLICATE)
 _TOO_MANY: Final = (429, 503)
+_MOST_CUT: Final = 10_000
+"""Hosts whose cut URLs are counted."""
 _SCOPE_KEY: Final = b"scope"
 """Where redirecting seeds have led: the scope goes along, also after a restart."""
 
@@ -201,6 +203,8 @@ class Settlement(Provider):
         self.journal.add_dropped(url, reason, source)
         self.journal.counters["outcome dropped"] += 1
         self.cut[url.split("/", 3)[2]] += 1
+        if len(self.cut) > _MOST_CUT:
+            self.cut = Counter(dict(self.cut.most_common(_MOST_CUT // 10)))
         self.journal.counters[f"reason dropped {reason}"] += 1
 
     def _count(self, parsed: Parsed, ending: Ending) -> None:

@@ -10,7 +10,22 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from whimbrel.control.address import Address, read_address
-from whimbrel.control.api import Action, ControlError, Done, Refused, name_of
+from whimbrel.control.api import (
+    Action,
+    Block,
+    Checkpoint,
+    ControlError,
+    Done,
+    Pause,
+    Refused,
+    Seed,
+    Set,
+    Speed,
+    Stop,
+    Unblock,
+    Unpause,
+    name_of,
+)
 from whimbrel.control.configuration import Configuration
 from whimbrel.control.history import Sample
 from whimbrel.control.status import HostView, Status, WiringView
@@ -21,7 +36,7 @@ _T = TypeVar("_T")
 
 
 class Control:
-    """`Control("out").carry_out(Pause())`. The crawl must run on this machine, by the same user.
+    """`Control("out").pause()`. The crawl must run on this machine, by the same user.
 
     Every call makes a request of its own; ControlError when the crawl cannot be reached, Refused when it says no.
     """
@@ -32,10 +47,47 @@ class Control:
         self._caller = caller or f"{_user()} (Python)"
 
     def carry_out(self, action: Action) -> Done:
-        """Returns when it is done."""
+        """Any action (`whimbrel.control.api`); returns when it is done."""
         return self._ask("POST", f"/v1/actions/{name_of(action)}", Done, msgspec.json.encode(action))
 
+    def pause(self) -> Done:
+        """Begin no more requests; those under way end."""
+        return self.carry_out(Pause())
+
+    def unpause(self) -> Done:
+        """Go on after a pause."""
+        return self.carry_out(Unpause())
+
+    def stop(self) -> Done:
+        """Let the visits under way end, then end the crawl."""
+        return self.carry_out(Stop())
+
+    def checkpoint(self) -> Done:
+        """Commit; returns when everything up to now is durable."""
+        return self.carry_out(Checkpoint())
+
+    def speed(self, pages_per_s: float | None = None, **other: Any) -> Done:
+        """Go faster or slower; `other` are `bytes_per_s`, `connections`, `delay_s` and `of`. 0 lifts a limit."""
+        return self.carry_out(Speed(pages_per_s=pages_per_s, **other))
+
+    def block(self, *what: str) -> Done:
+        """Make no more requests to hosts and domains, or for URLs that match a pattern with `*`."""
+        return self.carry_out(Block(what))
+
+    def unblock(self, *what: str) -> Done:
+        """The reverse."""
+        return self.carry_out(Unblock(what))
+
+    def seed(self, *urls: str) -> Done:
+        """More URLs to begin with."""
+        return self.carry_out(Seed(urls))
+
+    def set(self, settings: dict[str, Any]) -> Done:
+        """Change options and settings of parts: `{"order": "depth", "router.max_depth": 5}`."""
+        return self.carry_out(Set(settings))
+
     def status(self) -> Status:
+        """The crawl at this moment, and what is wrong with it."""
         return self._ask("GET", "/v1/status", Status)
 
     def wiring(self) -> WiringView:

@@ -8,6 +8,8 @@ from whimbrel.job.running import Running
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a crawl runs by."""
+
     options: dict[str, Any]
     """All of them, as a job file names them."""
     origins: dict[str, str]

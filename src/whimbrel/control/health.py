@@ -19,10 +19,14 @@ _WAIT_S: Final = 1.0
 
 
 class Warning_(msgspec.Struct, frozen=True):  # noqa: N801 - `Warning` is Python's
+    """Something that is wrong with a crawl, or slows it down."""
+
     code: str
     """A word that does not change, for programs."""
     cause: str
+    """In words."""
     remedy: str
+    """What to do about it."""
 
 
 class Vitals(msgspec.Struct, frozen=True, kw_only=True):

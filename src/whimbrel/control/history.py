@@ -17,24 +17,37 @@ class Sample(msgspec.Struct, frozen=True, gc=False, array_like=True):
     at_s: float
     """Seconds since this run began."""
     visited: int
+    """Visits made."""
     bytes: int
+    """Received, of bodies."""
     queued: int
+    """URLs that wait."""
     visiting: int
+    """Under way."""
     hosts: int
+    """Known so far."""
     stored: int
+    """Pages in the archive."""
     duplicate: int
+    """Pages that another URL had brought."""
     redirected: int
+    """Visits that led on."""
     failed: int
+    """Visits without a usable answer."""
     other: int
     """Other outcomes: gone, denied, dropped, unchanged, and tries that are made again."""
     ok: int
     """Answers with a status of 2xx; the next ones likewise."""
     moved: int
+    """3xx."""
     client_errors: int
+    """4xx."""
     server_errors: int
+    """5xx."""
     p50_ms: float
     """Of the visits since the last sample: half were faster."""
     p95_ms: float
+    """95 of 100 were faster."""
 
 
 class History:

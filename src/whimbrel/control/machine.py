@@ -1,4 +1,4 @@
-"""What the process takes of the machine."""
+"""What the process and its files take of the machine."""
 
 import os
 import resource
@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+_FOLDERS: Final = {"archive": "archive", "tables": "facts", "state": "state"}
 _LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 """Of a container, in either version of cgroups."""
 
@@ -36,3 +37,17 @@ def cpu_s() -> float:
         used.ru_utime + used.ru_stime
         for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     )
+
+
+def stored_bytes(directory: Path) -> dict[str, int]:
+    """What lies on disk: the archive, the tables, and the state with its frontier and known URLs."""
+    return {name: _folder_bytes(directory / folder) for name, folder in _FOLDERS.items()}
+
+
+def _folder_bytes(folder: Path) -> int:
+    total = 0
+    with suppress(OSError), os.scandir(folder) as found:
+        for entry in found:
+            with suppress(OSError):  # Files come and go.
+                total += entry.stat().st_size
+    return total

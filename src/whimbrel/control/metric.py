@@ -15,7 +15,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from whimbrel.control.machine import cpu_s, memory_bytes
+from whimbrel.control.machine import cpu_s, memory_bytes, stored_bytes
 from whimbrel.flow import Histogram, Metric
 from whimbrel.job.running import Running
 
@@ -31,6 +31,13 @@ def _free_bytes(running: Running) -> float:
 OWN: Final = (
     Metric("process_memory_bytes", "gauge", "Resident memory of the crawl.", lambda _: memory_bytes()),
     Metric("process_cpu_seconds_total", "counter", "CPU time of the crawl, user and system.", lambda _: cpu_s()),
+    Metric(
+        "stored_bytes",
+        "gauge",
+        "On disk, by what it is: archive, tables, state.",
+        lambda running: stored_bytes(running.directory),
+        label="of",
+    ),
     Metric("disk_free_bytes", "gauge", "Room for the crawl's directory.", _free_bytes),
     Metric(
         "connector_items",

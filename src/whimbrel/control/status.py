@@ -7,7 +7,7 @@ import msgspec
 
 from whimbrel.commit.hostrow import host_row
 from whimbrel.control.health import Vitals, Warning_, warnings
-from whimbrel.control.machine import cpu_s, memory_bytes, memory_limit_bytes
+from whimbrel.control.machine import cpu_s, memory_bytes, memory_limit_bytes, stored_bytes
 from whimbrel.flow import Sync
 from whimbrel.flow.graph import component_of
 from whimbrel.flow.wiring import used_name
@@ -20,19 +20,29 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """A crawl at this moment."""
 
     directory: str
+    """The crawl's."""
     state: str
     """`running`, `paused`, or `draining` when it is being stopped."""
     version: str
+    """Of Whimbrel."""
     pid: int
+    """Of the crawl's process; 0 when none runs."""
     progress: Progress
+    """Its numbers."""
     commit: int
     """The number of the last commit."""
     commit_age_s: float
+    """Seconds since the last commit."""
     memory_bytes: int
+    """Resident memory of the process."""
     cpu_s: float
     """CPU time of the process, user and system."""
     disk_free_bytes: int
+    """Room for the directory."""
+    stored_bytes: dict[str, int]
+    """On disk: `archive`, `tables` and `state`."""
     warnings: list[Warning_]
+    """What is wrong, the gravest first."""
 
 
 class HostView(msgspec.Struct, frozen=True):
@@ -40,52 +50,80 @@ class HostView(msgspec.Struct, frozen=True):
     it."""
 
     host: str
+    """Scheme, name and port."""
     domain: str
+    """Its registered domain."""
     slot: int
+    """Of 65,536, by which hosts are shared out."""
     ip: str
+    """The address that answered last."""
     qualification: str
+    """`qualified`, `disqualified`, `for-good`, `parked`, `given-up` or `new`."""
     until: float | None
+    """When it is qualified again, in seconds since 1970."""
     robots_date: float | None
+    """When robots.txt was last asked for, likewise."""
     robots_status: int
+    """Of the answer; 0 for none."""
     robots_failures: int
+    """Tries in a row that failed."""
     delay_s: float
+    """The Crawl-delay of its robots.txt."""
     queued: int
+    """URLs without a final outcome."""
     fetched: int
+    """Visits that went well."""
     failed: int
+    """Visits that did not."""
     last_error: str
+    """In words."""
 
 
 class PartView(msgspec.Struct, frozen=True, kw_only=True):
     """A component or provider of the live wiring."""
 
     name: str
+    """In the wiring."""
     use: str
+    """What it is: a registered name."""
     kind: str
     """`component` or `provider`."""
     instances: int = 1
+    """How many of it run side by side."""
     place: str = "loop"
+    """Where a component runs: `loop` or `thread`."""
     handled: int = 0
     """Items that it has taken in; for a source, given out."""
     needs: dict[str, str] = {}
+    """The providers it uses, by what it calls them."""
 
 
 class JointView(msgspec.Struct, frozen=True, kw_only=True):
     """A connector of the live wiring."""
 
     source: str
+    """`component.port`."""
     target: str
+    """`component.port`."""
     kind: str
+    """`queue` or `direct`."""
     capacity: int = 0
     """0 for a direct one, which holds nothing."""
     queued: int = 0
     """Items in it, those in the hands of its consumer included."""
     passed: int = 0
+    """Items that have left it."""
 
 
 class WiringView(msgspec.Struct, frozen=True, kw_only=True):
+    """The live wiring."""
+
     name: str
+    """Of the wiring."""
     parts: list[PartView]
+    """Components, then providers."""
     connectors: list[JointView]
+    """Between components."""
 
 
 def status(running: Running) -> Status:
@@ -106,6 +144,7 @@ def status(running: Running) -> Status:
         memory_bytes=used,
         cpu_s=round(cpu_s(), 3),
         disk_free_bytes=free,
+        stored_bytes=stored_bytes(running.directory),
         warnings=warnings(_vitals(running, progress, free, used)) if up else [],
     )
 

@@ -9,6 +9,7 @@ from whimbrel.commit.committed import NotACrawl, read_committed
 from whimbrel.control.api import Action, ControlError, Done
 from whimbrel.control.client import Control
 from whimbrel.control.history import Sample
+from whimbrel.control.machine import stored_bytes
 from whimbrel.control.status import JointView, PartView, Status, WiringView
 from whimbrel.flow import FlowError
 from whimbrel.flow.wiring import used_name
@@ -84,6 +85,7 @@ class Source:
             memory_bytes=0,
             cpu_s=0.0,
             disk_free_bytes=0,
+            stored_bytes=stored_bytes(self.directory),
             warnings=[],
         )
         wiring, blocked = self._stored()

@@ -22,6 +22,7 @@ class ConsolePanel:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._found = Asked()
+        self._asked = ""
         with ui.row().classes("w-full gap-2"):
             for name, sql in _EXAMPLES.items():
                 ui.button(name, on_click=lambda sql=sql: self._example(sql)).props("outline dense no-caps")
@@ -44,7 +45,11 @@ class ConsolePanel:
 
     async def _run(self) -> None:
         self._said.set_text("…")
-        self._found = await self._desk.call(self._desk.feed.source.ask, self._sql.value or "")
+        self._asked = asked = self._sql.value or ""
+        found = await self._desk.call(self._desk.feed.source.ask, asked)
+        if self._asked != asked:
+            return  # Somebody has asked another question meanwhile.
+        self._found = found
         shown = len(self._found.rows)
         more = f", the first {shown:,} are shown" if shown < self._found.total else ""
         self._said.set_text(self._found.error or f"{self._found.total:,} rows{more}")

@@ -19,6 +19,7 @@ _COUNTS: Final = """
 class ErrorsPanel:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._asked = ""
         with ui.row().classes("w-full items-end"):
             self._url = ui.input("Why? Any URL").classes("grow").props("data-test=why-url")
             self._url.on("keydown.enter", self._why)
@@ -54,7 +55,10 @@ class ErrorsPanel:
         text = (self._url.value or "").strip()
         if not text:
             return
+        self._asked = text
         story = await self._desk.call(self._desk.feed.source.story, text)
+        if self._asked != text:
+            return  # Somebody has asked for another meanwhile.
         self._story.clear()
         with self._story:
             for line in lines(story):
