@@ -42,6 +42,7 @@ def test_hostile_content_is_inert_in_every_panel(tmp_path: Path, dashboard: Open
             expect(page.locator("[data-test=sql-answer]")).to_contain_text("window.hacked=1")
             for kind in ("bar", "pie", "line"):
                 page.locator("[data-test=sql-kind]").get_by_text(kind).click()
+                page.wait_for_timeout(400)  # The drawing before it goes.
                 drawn = page.locator("[data-test=sql-chart] canvas")
                 expect(drawn).to_be_visible()
                 place = drawn.bounding_box()
