@@ -284,7 +284,7 @@ def test_a_file_that_goes_away_is_an_answer_too(tmp_path: Path) -> None:
     [
         (b"", "no WARC record"),
         (b"<html>this is a page, not an archive</html>\n" * 50, "cannot be read as WARC"),
-        (gzip.compress(b"nor is this"), "cannot be read as WARC"),
+        (gzip.compress(b"nor is this", mtime=0), "cannot be read as WARC"),
         (b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 100\r\n\r\nshort", "cut short"),
     ],
 )
