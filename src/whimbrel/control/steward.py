@@ -165,10 +165,15 @@ class Steward:
             urls = tuple(seed_url(text) for text in action.urls)
         except OptionError as error:
             raise Refused(str(error)) from error
+        if self._running.job.state != "running":
+            raise Refused("the crawl is being stopped")
         known = self._running.given.options.seeds
-        await self._change({"seeds": tuple(dict.fromkeys((*known, *action.urls)))}, {})
+        # Before the scope is wider: a link could bring one of them while the job is written.
         count = self._running.settlement.seed(urls)
-        return f"{count:,} new, {len(urls) - count:,} known already", " ".join(action.urls), count
+        await self._change({"seeds": tuple(dict.fromkeys((*known, *action.urls)))}, {})
+        # Where parents are proposed, too, they are in scope only now.
+        more = self._running.settlement.seed(urls)
+        return f"{count:,} new, {len(urls) - count:,} known already", " ".join(action.urls), count + more
 
     @_do.register
     async def _requeue(self, action: Requeue) -> tuple[str, str, int]:
