@@ -117,11 +117,8 @@ def peers(
     from whimbrel.bench.peers.runner import NAMES
     from whimbrel.bench.peers.start import Options, start
 
-    specs = {
-        "small": corpora.small(pages),
-        "realistic": corpora.realistic(hosts),
-        "quotes": corpora.quotes(pages // 2),
-    }
+    small, quotes = corpora.small(pages), corpora.quotes(pages // 2)
+    specs = {"small": small, "realistic": corpora.realistic(hosts), "quotes": quotes}
     options = Options(
         corpora=[specs[_one_of(name, tuple(specs))] for name in corpus or specs],
         peers=[_one_of(name, NAMES) for name in peer or ()],
@@ -138,11 +135,10 @@ def peers(
         typer.echo(f"whimbrel: {error}", err=True)
         raise typer.Exit(2) from error
     table = report.rows(found)
-    judged = report.verdicts(table)
     if plot is not None:
         plot.write_text(draw(table), encoding="utf-8")
     if json_:
-        whole = {"rows": table, "verdicts": judged, "found": found}
+        whole = {"rows": table, "verdicts": report.verdicts(table), "found": found}
         typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
     else:
         report.show(plain_console(), found)

@@ -1,15 +1,15 @@
 """`whimbrel crawl` and `whimbrel resume`."""
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich.console import Console
 
+from whimbrel.cli import option
 from whimbrel.cli.board import attend_with
 from whimbrel.cli.display import ProgressDisplay, plain_console
 from whimbrel.cli.log import JsonLog
@@ -26,113 +26,66 @@ from whimbrel.job.setting import parsed_changes, parsed_settings
 _COMMAND_LINE = "command line"
 
 
-class Log(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
 def crawl(
-    seeds: Annotated[list[str] | None, typer.Argument(metavar="SEED...", help="URLs to begin with.")] = None,
-    into: Annotated[Path | None, typer.Option(help="Directory for the crawl.", show_default="HOST-DATE")] = None,
-    job: Annotated[Path | None, typer.Option(help="A job file; options given here win over it.")] = None,
-    with_: Annotated[
-        list[Path] | None,
-        typer.Option("--with", metavar="FILE.py", help="Handlers, components and providers of your own."),
-    ] = None,
-    seeds_file: Annotated[
-        str | None, typer.Option("--seeds", metavar="FILE", help="More seeds, one per line; - reads standard input.")
-    ] = None,
-    seeds_from: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--seeds-from", metavar="URL SQL", help="More seeds, from a database: sqlite:///urls.db."),
-    ] = None,
-    sitemap: Annotated[bool | None, typer.Option("--sitemap", help="Look for /sitemap.xml on every host.")] = None,
-    mode: Annotated[str | None, typer.Option(help="site or broad.", show_default="site")] = None,
-    scope: Annotated[
-        str | None, typer.Option(help="page, prefix, host, domain or any.", show_default="host; any in broad mode")
-    ] = None,
-    order: Annotated[str | None, typer.Option(help="breadth, depth or ascend.", show_default="breadth")] = None,
-    follow: Annotated[
-        str | None, typer.Option(help="links, or only those that handlers make.", show_default="links")
-    ] = None,
-    requisites: Annotated[
-        bool | None, typer.Option("--requisites", help="Also images, styles and scripts, one hop out of scope.")
-    ] = None,
-    max_pages: Annotated[int | None, typer.Option(min=1, help="Stop after this many requests for pages.")] = None,
-    max_pages_per_host: Annotated[int | None, typer.Option(min=1, help="1,000 in broad mode.")] = None,
-    max_depth: Annotated[
-        int | None,
-        typer.Option(min=0, help="Hops from a seed; 0: no limit.", show_default="20; no limit with --follow handlers"),
-    ] = None,
-    max_time: Annotated[str | None, typer.Option(metavar="DURATION", help="Stop after this time: 10m.")] = None,
-    max_bytes: Annotated[str | None, typer.Option(metavar="SIZE", help="Stop after this many bytes: 10GB.")] = None,
-    max_file_size: Annotated[str | None, typer.Option(metavar="SIZE", help="Of one body.", show_default="20MB")] = None,
-    max_rate: Annotated[str | None, typer.Option(metavar="SIZE/s", help="Of all traffic: 5MB/s.")] = None,
-    max_pages_per_s: Annotated[float | None, typer.Option(help="Of all requests for pages.")] = None,
-    delay: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Between requests to a host, a domain, an address.")
-    ] = None,
-    connections: Annotated[int | None, typer.Option(min=1, help="Requests at once.", show_default="64")] = None,
-    robots: Annotated[str | None, typer.Option(help="seed (strict) or rfc9309.", show_default="seed")] = None,
-    user_agent: Annotated[str | None, typer.Option(help="How the crawler names itself.")] = None,
-    contact: Annotated[str | None, typer.Option(metavar="URL|MAIL", help="Whom site owners can ask.")] = None,
-    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only URLs that match one.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="No URL that matches one.")] = None,
-    mime: Annotated[list[str] | None, typer.Option(metavar="TYPE", help="Types whose bodies are kept.")] = None,
-    block: Annotated[
-        list[str] | None, typer.Option(metavar="HOST", help="A host or domain not to visit, or a pattern of URLs.")
-    ] = None,
-    header: Annotated[list[str] | None, typer.Option(metavar="K:V", help="A further request header.")] = None,
-    cookies: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="A file of cookies to send.")
-    ] = None,
-    proxy: Annotated[str | None, typer.Option(metavar="URL", help="A proxy for all requests.")] = None,
-    allow_network: Annotated[
-        list[str] | None, typer.Option(metavar="CIDR", help="A private network that may be crawled.")
-    ] = None,
-    resolver: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Name server.")] = None,
-    ca: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Trusted certificates.")] = None,
-    control: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS:PORT", help="Where `whimbrel control` reaches it; or off.", show_default="127.0.0.1:0"
-        ),
-    ] = None,
-    wiring: Annotated[str | None, typer.Option(help="A wiring or a TOML file.", show_default="standalone")] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PART.KEY=VALUE", help="A setting of one part.")
-    ] = None,
-    dashboard: Annotated[
-        str | None, typer.Option(metavar="[ADDRESS:PORT]", help="Show it in the browser; alone: any free port.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, crawl nothing.")] = False,
-    log: Annotated[Log, typer.Option(help="On the way: text, or JSON lines on standard error.")] = Log.TEXT,
-    json_: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    seeds: option.Seeds = None,
+    into: option.Into = None,
+    job: option.Job = None,
+    with_: option.With = None,
+    seeds_file: option.SeedsFile = None,
+    seeds_from: option.SeedsFrom = None,
+    sitemap: option.Sitemap = None,
+    mode: option.Mode = None,
+    scope: option.Scope = None,
+    order: option.Order = None,
+    follow: option.Follow = None,
+    requisites: option.Requisites = None,
+    max_pages: option.MaxPages = None,
+    max_pages_per_host: option.MaxPagesPerHost = None,
+    max_depth: option.MaxDepth = None,
+    max_time: option.MaxTime = None,
+    max_bytes: option.MaxBytes = None,
+    max_file_size: option.MaxFileSize = None,
+    max_rate: option.MaxRate = None,
+    max_pages_per_s: option.MaxPagesPerS = None,
+    delay: option.Delay = None,
+    connections: option.Connections = None,
+    robots: option.Robots = None,
+    user_agent: option.UserAgent = None,
+    contact: option.Contact = None,
+    include: option.Include = None,
+    exclude: option.Exclude = None,
+    mime: option.Mime = None,
+    block: option.Block = None,
+    header: option.Header = None,
+    cookies: option.Cookies = None,
+    proxy: option.Proxy = None,
+    allow_network: option.AllowNetwork = None,
+    resolver: option.Resolver = None,
+    ca: option.Ca = None,
+    control: option.Control = None,
+    wiring: option.Wiring = None,
+    set_: option.Set = None,
+    dashboard: option.Dashboard = None,
+    dry_run: option.DryRun = False,
+    log: option.LogOption = option.Log.TEXT,
+    json_: option.JsonOption = False,
 ) -> None:
     """Crawl from seeds into a directory: a web archive, and tables that answer SQL.
 
     Every list option may be repeated. Exit codes: 0 done, 1 failed, 2 usage, 3 stopped with work left.
     """
-    # Most parameters are options of the same name.
     named = {key: value for key, value in locals().items() if key in CrawlOptions.__struct_fields__}
-    files = {"cookies": cookies, "ca": ca}
     found = named | {
-        **{key: None if path is None else str(path.resolve()) for key, path in files.items()},
-        "wiring": None if wiring is None else _wiring(wiring),
-        "with_files": [str(path.resolve()) for path in with_ or ()] or None,
+        "wiring": wiring and _wiring(wiring),
+        "with_files": list(map(str, with_ or ())) or None,
         "set": parsed_settings(set_ or []) or None,
         "seeds": [*_all_seeds(seeds or [], seeds_file), *_database_seeds(seeds_from)] or None,
     }
     given = _given(found, job)
-    directory = into or _default_directory(given)
     if dry_run:
-        plan_of(given, directory)
-        typer.echo(f"The job is sound. It would crawl into {directory}.")
-        return
-    console = plain_console(stderr=json_ or log == "json")
-    with JsonLog() if log == "json" else ProgressDisplay(console) as display:
-        result = run_crawl(given, directory, display.show, display.say, attend=attend_with(dashboard))
-    _end(console, directory, result, as_json=json_)
+        _check(given, into or _default_directory(given))
+    else:
+        _run(run_crawl, given, into or _default_directory(given), dashboard, log, as_json=json_)
 
 
 def resume(
@@ -148,11 +101,9 @@ def resume(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="An option, or PART.KEY for a setting of one part."),
     ] = None,
-    dashboard: Annotated[
-        str | None, typer.Option(metavar="[ADDRESS:PORT]", help="Show it in the browser; alone: any free port.")
-    ] = None,
-    log: Annotated[Log, typer.Option(help="On the way: text, or JSON lines on standard error.")] = Log.TEXT,
-    json_: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    dashboard: option.Dashboard = None,
+    log: option.LogOption = option.Log.TEXT,
+    json_: option.JsonOption = False,
 ) -> None:
     """Go on with a crawl, however it ended: stopped, killed, out of disk, or out of power.
 
@@ -170,10 +121,12 @@ def resume(
         **parsed_changes(set_ or []),
     }
     layers.append((_COMMAND_LINE, {key: value for key, value in found.items() if value is not None}))
-    console = plain_console(stderr=json_ or log == "json")
-    with JsonLog() if log == "json" else ProgressDisplay(console) as display:
-        result = run_resume(combined(layers), directory, display.show, display.say, attend=attend_with(dashboard))
-    _end(console, directory, result, as_json=json_)
+    _run(run_resume, combined(layers), directory, dashboard, log, as_json=json_)
+
+
+def _check(given: Given, directory: Path) -> None:
+    plan_of(given, directory)
+    typer.echo(f"The job is sound. It would crawl into {directory}.")
 
 
 def _given(found: dict[str, Any], job: Path | None) -> Given:
@@ -181,7 +134,8 @@ def _given(found: dict[str, Any], job: Path | None) -> Given:
     if job is not None:
         layers.append((str(job), read_job(job)))
     layers.append(("environment", environment()))
-    layers.append((_COMMAND_LINE, {key: value for key, value in found.items() if value is not None}))
+    plain = {key: str(value) if isinstance(value, Path) else value for key, value in found.items()}
+    layers.append((_COMMAND_LINE, {key: value for key, value in plain.items() if value is not None}))
     return combined(layers)
 
 
@@ -214,7 +168,13 @@ def _default_directory(given: Given) -> Path:
     return Path(f"{found[0].host.strip('[]')}-{datetime.now(UTC):%Y-%m-%d}")
 
 
-def _end(console: Console, directory: Path, result: Result, *, as_json: bool) -> None:
+def _run(
+    run: Callable[..., Result], given: Given, directory: Path, dashboard: str | None, log: option.Log, *, as_json: bool
+) -> None:
+    """Crawl or resume, tell of it on the way, and end with the summary and the exit code."""
+    console = plain_console(stderr=as_json or log is option.Log.JSON)
+    with JsonLog() if log is option.Log.JSON else ProgressDisplay(console) as display:
+        result = run(given, directory, display.show, display.say, attend=attend_with(dashboard))
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(summary(directory, result)), indent=2).decode())
     else:

@@ -57,24 +57,18 @@ class Steward:
         async with self._turn:
             if not self._running.up:
                 raise Refused(f"the crawl is {self._running.job.state}; try again when it runs")
+            journal, name = self._running.journal, name_of(action)
             effect, subject, count = await self._do(action)
-            return await self._record(action, caller, effect, subject, count)
-
-    async def _record(self, action: Action, caller: str, effect: str, subject: str, count: int) -> Done:
-        journal = self._running.journal
-        journal.add_event(caller, name_of(action), subject, effect)
-        if isinstance(action, Checkpoint) and not journal.trouble:
-            await journal.checkpoint()
-        commit = journal.last.number
-        if isinstance(action, Checkpoint):
-            effect = f"commit {commit:,} is durable"
-        self._running.say(f"{caller}: {name_of(action)}{' ' if subject else ''}{subject[:200]}: {effect}")
-        return Done(action=name_of(action), effect=effect, commit=commit, count=count)
+            journal.add_event(caller, name, subject, effect)
+            if isinstance(action, Checkpoint):  # Last, so that its own event is durable, too.
+                effect = f"commit {(await journal.checkpoint()).number:,} is durable"
+            self._running.say(f"{caller}: {name}{' ' if subject else ''}{subject[:200]}: {effect}")
+            return Done(action=name, effect=effect, commit=journal.last.number, count=count)
 
     @singledispatchmethod
     async def _do(self, action: Any) -> tuple[str, str, int]:
         """The effect in words, what it was about, and how many."""
-        raise NotImplementedError(type(action).__name__)
+        raise AssertionError(f"nobody carries out {type(action).__name__}")
 
     @_do.register
     async def _pause(self, _: Pause) -> tuple[str, str, int]:

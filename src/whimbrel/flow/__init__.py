@@ -19,6 +19,9 @@ The life of an item: a component produces it; the connector takes it, or makes t
 in a numbered batch, works on it, hands on what came of it, and acknowledges; only then does the connector forget it. A
 consumer that dies leaves the items it has not acknowledged in the connector, where the report counts them.
 
+A part says which settings it takes over while it runs (`live`), why it cannot be replaced (`fixed`), which settings
+must stay for good (`lasting`), and what can be measured about it (`metric.py`).
+
 Everything of a job runs on one event loop, except the `process` of synchronous components placed on a thread.
 """
 
