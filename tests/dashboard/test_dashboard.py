@@ -16,11 +16,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import whimbrel
-from tests.control.rig import RunningCrawl, crawling
+from tests.control.rig import RunningCrawl, crawling, started
+from tests.control.test_change import TALLY
 from tests.dashboard.conftest import Opening
 from tests.sim.crawl import options
 from tests.sim.web import serve
-from whimbrel.control.api import Set, Speed
+from whimbrel.control.api import Add, Joint, Set, Speed
 from whimbrel.simweb.spec import WebSpec
 
 SPEC = WebSpec(
@@ -242,6 +243,45 @@ def test_nobody_gets_in_without_the_token_or_from_elsewhere(address: str, page: 
     page.goto(address)
     assert "token" not in page.url
     assert page.evaluate("document.cookie") == ""
+
+
+def test_gone_urls_are_requeued_a_component_removed_a_host_asked_and_the_crawl_ended_from_their_forms(
+    tmp_path: Path, dashboard: Opening, page: Page
+) -> None:
+    (tmp_path / "tally.py").write_text(TALLY)
+    with crawling(SPEC, tmp_path, "--connections", "8", "--with", str(tmp_path / "tally.py")) as crawl:
+        crawl.until(lambda now: now["progress"]["outcomes"].get("gone", 0) > 2 and now["commit"] > 1, "some are gone")
+        crawl.control.speed(30)
+        joint = Joint("parser.parsed", "tally.parsed")
+        crawl.control.carry_out(Add("tally", "Tally", {"file": str(tmp_path / "counts")}, connectors=(joint,)))
+        address = dashboard(crawl.directory)
+        show(page, address, "Control")
+        said = page.locator(".q-notification")
+        page.locator("[data-test=requeue-outcome]").click()
+        page.get_by_role("option", name="gone").click()
+        page.locator("[data-test=do-requeue]").click()
+        page.locator("[data-test=yes]").click()
+        expect(said.last).to_contain_text(re.compile(r"[1-9]\d* URLs are visited once more"))
+        page.locator("[data-test=remove-name]").fill("tally")
+        page.locator("[data-test=do-remove]").click()
+        page.locator("[data-test=yes]").click()
+        expect(said.last).to_contain_text("removed tally")
+        page.locator("[data-test=allow-host]").fill(crawl.served.web.hosts.origin(1))
+        page.locator("[data-test=do-ask-again]").click()
+        expect(said.last).to_contain_text("asked again")
+        page.locator("[data-test=do-stop]").click()
+        page.locator("[data-test=yes]").click()
+        assert crawl.wait()["state"] == "stopped"
+        expect(page.locator("[data-test=header-state]")).to_have_text("stopped", timeout=30_000)
+        resume = [sys.executable, "-m", "whimbrel", "resume", str(crawl.directory), "--json"]
+        with started(resume, crawl.served, crawl.directory) as again:
+            expect(page.locator("[data-test=header-state]")).to_have_text("running", timeout=30_000)
+            page.locator("[data-test=do-abort]").click()
+            page.locator("[data-test=yes]").click()
+            assert again.process.wait(20) is not None
+    done = whimbrel.open(crawl.directory).sql("select action from events where actor = 'dashboard'").dicts()
+    assert [row["action"] for row in done] == ["requeue", "remove", "allow", "stop", "abort"][: len(done)]
+    assert len(done) >= 4
 
 
 def test_a_crawl_brings_its_dashboard_and_takes_it_along(tmp_path: Path, page: Page) -> None:

@@ -113,7 +113,7 @@ class ControlPanel:
 
     def _allow_card(self) -> None:
         with self._card("Ask a host again", "One that is disqualified, parked or given up."):
-            host = ui.input("Host").classes("w-full")
+            host = ui.input("Host").classes("w-full").props("data-test=allow-host")
             without = ui.checkbox("also when its robots.txt cannot be obtained")
             self._button(
                 "Ask again", lambda: msgspec.convert({"host": host.value or "", "without_robots": without.value}, Allow)
@@ -123,6 +123,7 @@ class ControlPanel:
         with self._card("Requeue", "Visit URLs once more that ended without a page."):
             with ui.row():
                 outcome = ui.select(["failed", "gone", "denied"], value="failed", label="Outcome").classes("w-28")
+                outcome.props("data-test=requeue-outcome")
                 reason = ui.input("Reason").classes("w-32")
                 host = ui.input("Host").classes("w-40")
 
@@ -152,7 +153,7 @@ class ControlPanel:
                     "Bind", lambda: msgspec.convert({"provider": provider.value or "", "use": use.value or ""}, Bind)
                 )
             with ui.row():
-                name = ui.input("Component").classes("w-36")
+                name = ui.input("Component").classes("w-36").props("data-test=remove-name")
                 self._button(
                     "Remove", lambda: msgspec.convert({"name": name.value or ""}, Remove), "Remove this component?"
                 )
