@@ -1,6 +1,7 @@
 """The benchmarks run, and the framework keeps its bounds."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,9 @@ import pytest
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "whimbrel", "bench", *arguments, "--json"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=55, check=False)
+    # NiceGUI behaves differently where it finds pytest's mark.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    return subprocess.run(command, capture_output=True, text=True, timeout=55, check=False, env=environment)
 
 
 def test_a_direct_hop_costs_at_most_1_us_over_a_call_and_a_queue_hop_5_us() -> None:
@@ -61,10 +64,13 @@ def test_questions_to_tables_that_are_made_up_are_answered() -> None:
 
 @pytest.mark.long
 def test_questions_beside_a_crawl_see_whole_commits() -> None:
-    done = bench("beside", "--hosts", "10", "--pages", "60", "--rounds", "1")
+    done = bench("beside", "--hosts", "10", "--rounds", "1", "--cycles", "2", "--turn", "2s")
     # Whether it is within its bar on a machine that does other things is not for a test to say.
     assert done.returncode in (0, 1), done.stderr
     found = json.loads(done.stdout)
     assert found["wrong"] == []
     assert found["questions"] > 0
-    assert 0.2 < found["alone_ms"][0] < 50
+    assert found["turns_ms"].keys() == {"alone", "spinning", "asked"} | (
+        {"watched"} if shutil.which("chromium") else set()
+    )
+    assert all(0.2 < each < 50 for turns in found["turns_ms"].values() for each in turns)

@@ -98,7 +98,7 @@ def hosts_chart(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 "type": "graph",
                 "layout": "force",
                 "roam": True,
-                "force": {"repulsion": 700, "edgeLength": 140, "gravity": 0.08, "layoutAnimation": False},
+                "force": {"repulsion": 500, "edgeLength": 100, "gravity": 0.25, "layoutAnimation": False},
                 "label": {"show": len(weight) <= 60, "position": "right", "color": GREY},
                 "edgeSymbol": ["none", "arrow"],
                 "edgeSymbolSize": 5,
