@@ -54,9 +54,13 @@ class Departed(Provider):
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)
         self.urls: list[str] = []
+        self.answers = 0
 
     def sent(self, url: Url, address: str) -> None:
         self.urls.append(url.text)
+
+    def landed(self, address: str) -> None:
+        self.answers += 1
 
 
 class Held(Async):
@@ -132,6 +136,7 @@ def test_every_visit_is_made_once_and_handed_on(web: Served, kind: Kind, connect
     gate = job.graph.providers["gate"]
     assert isinstance(gate, Departed)
     assert sorted(gate.urls) == sorted(urls)
+    assert gate.answers == len(urls)
     troubles = [fetched.exchange.trouble for fetched in seen(job)]
     assert (troubles.count(""), troubles.count("reset")) == (100, 5)
 

@@ -59,6 +59,19 @@ def test_the_clock_of_an_address_counts_from_when_a_request_is_sent_and_not_from
     assert enters(gate, other)
 
 
+def test_the_clock_of_an_address_counts_from_when_an_answer_has_come_and_not_from_when_it_is_settled() -> None:
+    clock = VirtualClock()
+    gate = gate_of(clock)
+    slow, other = host_of(1), host_of(2)
+    assert enters(gate, slow)
+    clock.advance(0.6)
+    gate.landed(ADDRESS)
+    clock.advance(0.4)
+    assert not enters(gate, other), "it is 0.4 s since the answer, which waits to be settled"
+    clock.advance(0.1)
+    assert enters(gate, other)
+
+
 def test_who_could_not_connect_keeps_nobody_from_the_address() -> None:
     clock = VirtualClock()
     gate = gate_of(clock)

@@ -4,6 +4,7 @@ import gzip
 import io
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from warcio.warcwriter import WARCWriter
 import whimbrel as w
 from tests.cli.command import run
 from tests.job.site import moved, page, served
+from whimbrel.commit.committed import NotACrawl, read_committed
 
 LONG = "words and words " * 100
 HTML = {"Content-Type": "text/html; charset=utf-8"}
@@ -130,3 +132,67 @@ def test_what_is_no_warc_is_told(tmp_path: Path) -> None:
     missing = run("import", str(tmp_path / "none"), "--into", str(tmp_path / "out"))
     assert missing.code == 1
     assert not (tmp_path / "out").exists()
+
+
+KILLS = 3
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+def test_an_import_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+    files = [str(tmp_path / name) for name in ("first.warc.gz", "second.warc.gz")]
+    for part, file in enumerate(files):
+        _write_many(Path(file), part)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert run("import", *files, "--into", str(whole)).code == 0
+    command = [sys.executable, "-m", "whimbrel", "import", *files, "--into", str(killed)]
+    for _ in range(KILLS):
+        before = _commits(killed)
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+            while _commits(killed) <= before:
+                assert process.poll() is None, "it was too fast to be killed"
+            process.kill()
+    assert read_committed(killed).counters["visits"] < 2 * MANY
+    other = run("import", files[1], files[0], "--into", str(killed))
+    assert (other.code, "other files" in other.words) == (2, True)
+    done = run("import", *files, "--into", str(killed), "--json")
+    assert done.code == 0, done.words
+    assert done.json() == {"files": 2, "captures": 2 * MANY, "pages": 2 * MANY, "passed_over": 2}
+    for question in (
+        FACTS,
+        "SELECT * FROM links ORDER BY ALL",
+        "SELECT url, outcome, reason FROM fetches ORDER BY url",
+    ):
+        assert list(w.open(killed).sql(question)) == list(w.open(whole).sql(question))
+    events = w.open(killed).sql("SELECT action FROM events WHERE actor = 'import'")
+    assert {action for (action,) in events} >= {"started", "resumed", "done"}
+    assert run("verify", str(killed)).code == 0
+
+
+def _commits(directory: Path) -> int:
+    try:
+        return read_committed(directory).number
+    except NotACrawl:
+        return 0
+
+
+MANY = 1_500
+
+
+def _write_many(file: Path, part: int) -> None:
+    """Pages of 30 KB; one in ten is a revisit of the one before, and one record is of a name in DNS."""
+    with file.open("wb") as out:
+        writer = WARCWriter(out, gzip=True)
+        dns = io.BytesIO(b"20260101 a.test")
+        writer.write_record(writer.create_warc_record("dns:a.test", "response", dns, warc_content_type="text/dns"))
+        digest = ""
+        for number in range(MANY):
+            url = f"http://a.test/{part}/{number}"
+            head = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+            if number % 10 == 9:
+                record = writer.create_revisit_record(url, digest, "http://a.test/", "2026-01-01T00:00:00Z", head)
+            else:
+                words = " ".join(f"word{part}x{number}x{each}" for each in range(2_000))
+                body = f"<title>{number}</title><a href=/{part}/{number + 1}>next</a><p>{words}</p>".encode()
+                record = writer.create_warc_record(url, "response", io.BytesIO(body), http_headers=head)
+            writer.write_record(record)
+            digest = record.rec_headers.get_header("WARC-Payload-Digest")

@@ -47,6 +47,9 @@ class OpenGate(Provider):
     def sent(self, url: Url, address: str) -> None:
         """It has no clocks."""
 
+    def landed(self, address: str) -> None:
+        """Nor here."""
+
     def leave(self, host: HostName, address: str, elapsed_s: float, *, own: bool, status: int = 0) -> None:
         self.inside -= 1
         self.passages.append(Passage(host.site, address, own, status))

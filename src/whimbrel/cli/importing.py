@@ -16,8 +16,8 @@ def import_(
 ) -> None:
     """Make a crawl's directory of web archives that others wrote: query, get and reparse work on it.
 
-    The files are read and left as they are. An import that was interrupted is begun again, in another directory. Exit
-    codes: 0 done, 1 a file cannot be read, 2 usage.
+    The files are read and left as they are. An import that was interrupted goes on when the same command is given
+    again. Exit codes: 0 done, 1 a file cannot be read, 2 usage.
     """
     from whimbrel.program.importing import Imported, ImportFailed, import_warcs
 

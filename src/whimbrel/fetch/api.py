@@ -82,11 +82,15 @@ class Resolver(Protocol):
         """Ask for a host name, or read an address literal (with or without brackets). Never raises for a bad name."""
 
 
-class Departures(Protocol):
-    """Who counts from the moment at which a request is sent: a connection may take its time."""
+class Traffic(Protocol):
+    """Who counts from the moments at which a request is sent and an answer has come: a connection takes its time before
+    the one, and settling a visit after the other."""
 
     def sent(self, url: Url, address: str) -> None:
         """The connection stands, and the request goes out now."""
+
+    def landed(self, address: str) -> None:
+        """The answer is there, or there will be none."""
 
 
 class Transport(Protocol):
@@ -99,14 +103,14 @@ class Transport(Protocol):
         done: Callable[[Exchange], None],
         *,
         fresh: bool = False,
-        departures: Departures | None = None,
+        traffic: Traffic | None = None,
     ) -> None:
         """Ask `address` for a URL. `done` is called exactly once, later, on the event loop; it must not raise.
 
         An address outside the allowed networks is never connected to: trouble `private-address`. `fresh` asks for a
-        connection of its own: a second try must not fail for an old connection's sake. `departures` is told when the
+        connection of its own: a second try must not fail for an old connection's sake. `traffic` is told when the
         request is sent, at most once, and not at all when there was no connection.
         """
 
-    async def fetch(self, url: Url, address: str, departures: Departures | None = None) -> Exchange:
+    async def fetch(self, url: Url, address: str, traffic: Traffic | None = None) -> Exchange:
         """The same, for who can wait."""

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from whimbrel.clock import Clock
-from whimbrel.fetch.api import Departures, Exchange
+from whimbrel.fetch.api import Exchange, Traffic
 from whimbrel.fetch.handle import PRIVATE, Done, Handle
 from whimbrel.fetch.network import Networks
 from whimbrel.fetch.option import CurlConfig, check_files
@@ -69,16 +69,14 @@ class CurlTransport(Provider):
         """Exchanges that have begun and not ended."""
         return len(self._busy)
 
-    def begin(
-        self, url: Url, address: str, done: Done, *, fresh: bool = False, departures: Departures | None = None
-    ) -> None:
-        self._begin(url, address, done, departures, fresh=fresh)
+    def begin(self, url: Url, address: str, done: Done, *, fresh: bool = False, traffic: Traffic | None = None) -> None:
+        self._begin(url, address, done, traffic, fresh=fresh)
 
-    async def fetch(self, url: Url, address: str, departures: Departures | None = None) -> Exchange:
+    async def fetch(self, url: Url, address: str, traffic: Traffic | None = None) -> Exchange:
         """Whoever no longer waits ends the exchange."""
         answer: asyncio.Future[Exchange] = self._loop.create_future()
         done = partial(_answer, answer)
-        handle = self._begin(url, address, done, departures)
+        handle = self._begin(url, address, done, traffic)
         try:
             return await answer
         except asyncio.CancelledError:
@@ -88,7 +86,7 @@ class CurlTransport(Provider):
             raise
 
     def _begin(
-        self, url: Url, address: str, done: Done, departures: Departures | None, *, fresh: bool = False
+        self, url: Url, address: str, done: Done, traffic: Traffic | None, *, fresh: bool = False
     ) -> Handle | None:
         if self._watch is None:
             raise RuntimeError("the transport is not open")
@@ -99,7 +97,7 @@ class CurlTransport(Provider):
         if len(self._busy) >= self.config.connections:
             raise RuntimeError(f"more than {self.config.connections} exchanges at once; raise `connections`")
         handle = self._free.pop() if self._free else Handle(self.config, self._networks, self.clock)
-        handle.aim(url, address, done, departures, fresh=fresh)
+        handle.aim(url, address, done, traffic, fresh=fresh)
         self._busy[handle.curl] = handle
         self._watch.multi.add_handle(handle.curl)
         if self._sweeping is None:

@@ -3,7 +3,7 @@
 from collections import deque
 from functools import partial
 
-from whimbrel.fetch.api import Departures, Exchange, Fetched, Transport
+from whimbrel.fetch.api import Exchange, Fetched, Traffic, Transport
 from whimbrel.flow import Async, Config, Delivery, In, Needs, Out
 from whimbrel.visit import Visit
 
@@ -24,7 +24,7 @@ class Downloader(Async):
     visits = In(Visit)
     fetched = Out(Fetched)
     transport = Needs(Transport)
-    gate = Needs(Departures)
+    gate = Needs(Traffic)
 
     def __init__(self, config: DownloaderConfig | None = None) -> None:
         super().__init__(config)
@@ -59,10 +59,11 @@ class Downloader(Async):
             visit = delivery.item
             land = partial(self._land, delivery)
             fresh = visit.attempt > 1
-            self.transport.begin(visit.url, visit.address, land, fresh=fresh, departures=self.gate)
+            self.transport.begin(visit.url, visit.address, land, fresh=fresh, traffic=self.gate)
             self._under_way += 1
 
     def _land(self, delivery: Delivery[Visit], exchange: Exchange) -> None:
         self._under_way -= 1
+        self.gate.landed(exchange.address)
         self._landed.append((delivery, exchange))
         self.activity.set()

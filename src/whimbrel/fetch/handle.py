@@ -9,7 +9,7 @@ from typing import Any, Final
 import pycurl
 
 from whimbrel.clock import Clock
-from whimbrel.fetch.api import Departures, Exchange, Response
+from whimbrel.fetch.api import Exchange, Response, Traffic
 from whimbrel.fetch.document import Collector
 from whimbrel.fetch.head import ResponseHead, read_head, request_head
 from whimbrel.fetch.network import Networks
@@ -37,7 +37,7 @@ class Handle:
             "_address",
             "_clock",
             "_config",
-            "_departures",
+            "_traffic",
             "_exact",
             "_fields",
             "_fresh",
@@ -71,9 +71,7 @@ class Handle:
             self.curl.setopt(pycurl.DEBUGFUNCTION, self._see)
             self.curl.setopt(pycurl.VERBOSE, 1)
 
-    def aim(
-        self, url: Url, address: str, done: Done, departures: Departures | None = None, *, fresh: bool = False
-    ) -> None:
+    def aim(self, url: Url, address: str, done: Done, traffic: Traffic | None = None, *, fresh: bool = False) -> None:
         """Prepare for a request."""
         curl = self.curl
         if fresh is not self._fresh:
@@ -89,7 +87,7 @@ class Handle:
         self._url = url
         self._address = address
         self.done = done
-        self._departures = departures
+        self._traffic = traffic
         self.asked_s = 0.0
         self.mark: tuple[float, int, float, int] | None = None
         self._refused = ""
@@ -164,8 +162,8 @@ class Handle:
             self._repeated = True
             return int(pycurl.PREREQFUNC_ABORT)
         self.asked_s = self._clock.now_s() or 1e-9
-        if self._departures is not None:
-            self._departures.sent(self._url, self._address)
+        if self._traffic is not None:
+            self._traffic.sent(self._url, self._address)
         return int(pycurl.PREREQFUNC_OK)
 
     def _open_socket(self, _purpose: int, address: Any) -> "_Opened | int":

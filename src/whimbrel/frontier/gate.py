@@ -2,8 +2,10 @@
 
 Each of the three has a *pace*: how many requests may be in flight, and when the next may start. Delays count from the
 end of a request to the start of the next; of several at one address also from start to start. A start is the moment at
-which the request is sent: while one is still connecting nobody else goes to its address. Whoever finds a pace closed
-waits in its line and is woken when it opens, so hosts behind a busy address cost nothing while they wait.
+which the request is sent: while one is still connecting nobody else goes to its address. An end is the moment at which
+the answer has come; that it is settled only later keeps its host and its domain waiting, but not others at its address,
+so these count from both. Whoever finds a pace closed waits in its line and is woken when it opens, so hosts behind a
+busy address cost nothing while they wait.
 
 After a restart everything counts as just visited: what was under way when the crawl died is not known.
 
@@ -171,6 +173,14 @@ class Gate(Provider, Told):
         one = self._hosts.get(url.site)
         if one is not None and one.connecting:
             self._depart(one, self._addresses[network_of(address)], self.clock.now_s())
+
+    def landed(self, address: str) -> None:
+        """The delay from end to start counts from now on; the visit is `left` when it is settled."""
+        if self._free:
+            return
+        pace = self._addresses.get(network_of(address))
+        if pace is not None and not pace.crowd:
+            pace.free_s = max(pace.free_s, self.clock.now_s() + self.config.margin_s + self._address_s)
 
     def _depart(self, one: Pace, at_address: Pace, now_s: float) -> None:
         one.connecting = at_address.connecting = False

@@ -93,16 +93,17 @@ class Crawl:
         show: Callable[[Progress], None] | None = None,
         say: Callable[[str], None] | None = None,
     ) -> Finished:
-        """Crawl into a directory and wait for the end. In the main thread of a script, SIGINT and SIGTERM stop it in
-        good order.
+        """Crawl into a directory and wait for the end. An interrupt (Ctrl-C, a notebook's stop button) stops it in good
+        order, a second one at once; in a script SIGTERM does so, too.
 
         A directory that holds a crawl is an error (CrawlError), unless `resume`: then it goes on, or begins where there
         is none yet. `show` gets the numbers a few times a second, `say` what people should know.
         """
-        task = self._task(into, show or _ignore, say or _ignore, Stop(), resume=resume)
+        stop = Stop()
+        task = self._task(into, show or _ignore, say or _ignore, stop, resume=resume)
         if current_thread() is main_thread() and not _has_loop():
             return task()
-        return _in_thread(task).result()
+        return _awaited(_in_thread(task), stop)
 
     def reparse(self, directory: "str | os.PathLike[str]", *, where: str = "true", processes: int = 1) -> Reparsed:
         """Run the handlers over the pages of a crawl again, from its archive: nothing is fetched. Their items take the
@@ -167,6 +168,17 @@ def _has_loop() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def _awaited(future: "Future[Finished]", stop: Stop) -> Finished:
+    """Each interrupt is passed on; what the crawl makes of the last one is the result."""
+    while True:
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            if future.done():
+                raise
+            stop.ask()
 
 
 def _in_thread(task: Callable[[], Finished]) -> "Future[Finished]":

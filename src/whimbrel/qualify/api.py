@@ -4,7 +4,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from whimbrel.fetch.api import Departures
+from whimbrel.fetch.api import Traffic
 from whimbrel.visit import HostName
 
 Standing = Literal["qualified", "disqualified", "for-good"]
@@ -49,7 +49,7 @@ class HostBlocked(Exception):
         self.site = site
 
 
-class Gate(Departures, Protocol):
+class Gate(Traffic, Protocol):
     """How the qualifier asks for leave to make a request: the same clocks as every visit."""
 
     async def enter(self, host: HostName, address: str, *, own: bool) -> None:
