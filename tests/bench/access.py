@@ -57,13 +57,15 @@ class Log:
         status: int = 200,
         served: str = "page",
         address: str = "",
+        late: float = 0.0,
     ) -> float:
+        """`late`: how long before it was read the client may have begun with it."""
         start = EPOCH_S + at
         server = f"{address or host.addresses[0]}:{host.port}"
         self.lines.append(
             Exchange(
                 *(start, start + took, len(self.lines), "127.0.0.1:4000", server, host.scheme, "HTTP/1.1", "GET"),
-                *(host.name, target, status, 4_000, served, "whimbrel"),
+                *(host.name, target, status, 4_000, served, "whimbrel", start - late),
             )
         )
         return at + took

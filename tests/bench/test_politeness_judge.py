@@ -194,6 +194,28 @@ def test_two_domains_at_an_address_share_its_clock() -> None:
         assert log.rules(with_delay(0.0)) == []
 
 
+@pytest.mark.parametrize(("late", "broken"), [(0.0, ["ip-delay"]), (0.04, ["ip-delay"]), (0.06, []), (1.0, [])])
+def test_who_began_before_the_end_of_another_could_be_known_is_not_blamed(late: float, broken: list[str]) -> None:
+    one, other = alone(2)
+    log = Log()
+    log.robots(one, 0.0)
+    log.robots(other, 5.0, address=one.addresses[0])
+    end = log.page(one, 10.0, took=2.0)
+    log.page(other, end + 0.15, address=one.addresses[0], late=late)
+    assert log.rules() == broken
+
+
+@pytest.mark.parametrize(("late", "broken"), [(0.0, ["ip-delay"]), (0.05, ["ip-delay"]), (0.15, [])])
+def test_two_starts_are_not_too_close_when_the_first_was_seen_late(late: float, broken: list[str]) -> None:
+    one, other = alone(2)
+    log = Log()
+    log.robots(one, 0.0)
+    log.robots(other, 5.0, address=one.addresses[0])
+    log.page(one, 10.0, took=2.0, late=late)
+    log.page(other, 10.4, address=one.addresses[0])
+    assert log.rules() == broken
+
+
 def test_a_fifth_request_in_flight_at_an_address_is_found() -> None:
     hosts = alone(5)
     log = Log()

@@ -6,6 +6,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -300,6 +301,24 @@ def test_latency_and_bandwidth_are_those_of_the_host(tmp_path: Path) -> None:
             assert seen.transfers[0].total_s >= host.latency_s + max(0.0, paced_s) * 0.95
 
 
+def test_the_log_says_since_when_a_client_may_have_been_at_a_request(small: Served) -> None:
+    """A client that opens a connection and waits, asks, waits, and asks again."""
+    request = f"GET / HTTP/1.1\r\nHost: {small.plain.name}\r\n\r\n".encode()
+    before = time.time()
+    with socket.create_connection((small.plain.addresses[0], small.running.http_port), 10) as client:
+        opened = time.time()
+        for _ in range(2):
+            time.sleep(0.4)
+            asked = time.time()
+            client.sendall(request)
+            while not client.recv(100_000).rstrip().endswith(b"</html>"):
+                pass
+    first, second = small.log()[-2:]
+    assert first.connection == second.connection
+    assert before - 0.3 < first.since < opened < first.start
+    assert asked - 0.3 < second.since < asked < second.start
+
+
 def test_the_access_log_has_every_exchange(small: Served) -> None:
     before = len(small.log())
     for number in range(12):
@@ -316,7 +335,7 @@ def test_the_access_log_has_every_exchange(small: Served) -> None:
         assert said == (host.scheme, "GET", host.name, "/", 200, "page")
         assert exchange.agent == "observer/1.0"
         assert exchange.bytes > 25_000
-    assert exchanges[12][9:] == ("/x/status-503/9", 503, exchanges[12].bytes, "status-503", "tab\\tand more")
+    assert exchanges[12][9:14] == ("/x/status-503/9", 503, exchanges[12].bytes, "status-503", "tab\\tand more")
 
 
 HOSTILE = {

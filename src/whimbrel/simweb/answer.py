@@ -31,6 +31,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """The address that the client connected to."""
     clock_s: float = 0.0
     """What the server's own clock shows: the Date header, and what a Retry-After date counts from."""
+    since_s: float = 0.0
+    """Real time, before which the client cannot have begun with it."""
 
     @property
     def path(self) -> str:

@@ -52,8 +52,8 @@ class Tolerance(msgspec.Struct, frozen=True, kw_only=True):
 
     clock_s: float = 0.005
     """Between an event and its time in the log."""
-    start_s: float = 0.1
-    """Between two starts: the first may have waited for a handshake that the second did not need."""
+    news_s: float = 0.1
+    """Between the end of an answer and the moment at which the client knows of it."""
     abort_s: float = 0.25
     """Between the moment at which a client gives up and that at which the server sees it."""
     durable_s: float = 1.5

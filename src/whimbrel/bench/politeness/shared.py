@@ -15,7 +15,7 @@ _BEFORE: Final = float("-inf")
 class _Clock(msgspec.Struct):
     """`ends` is a heap of the ends of what is in flight, the latest and the earliest that each can have."""
 
-    last_start_s: float = _BEFORE
+    last_since_s: float = _BEFORE
     last_end_s: float = _BEFORE
     ends: list[tuple[float, float]] = msgspec.field(default_factory=list)
 
@@ -25,7 +25,7 @@ class _Clock(msgspec.Struct):
             self.last_end_s = max(self.last_end_s, heappop(self.ends)[1])
 
     def begin(self, visit: Visit) -> None:
-        self.last_start_s = visit.start_s
+        self.last_since_s = visit.since_s
         heappush(self.ends, (visit.logged_end_s, visit.end_s))
 
     def in_flight(self, now_s: float, tolerance_s: float) -> int:
@@ -39,19 +39,18 @@ class _Pause(msgspec.Struct, frozen=True):
     from_end: bool
     tolerance: Tolerance
     overlapping: bool = False
-    """Several may be in flight. A visit that the crawler let out just before another ended is then seen just after
-    it: that it was too early cannot be said of a visit that comes within the time of a handshake."""
+    """Several may be in flight. A visit that the crawler let out before it knew of another's end is seen after it: that
+    it was too early can only be said of one that was begun when the end must have been known."""
 
-    def early(self, clock: _Clock, now_s: float) -> str:
-        """What is wrong with a visit that begins now; empty when nothing is. Two starts may lie closer together in the
-        log than they were, as the first can have been longer under way."""
-        since_s = now_s - clock.last_end_s
-        blurred = self.overlapping and since_s < min(self.tolerance.start_s, self.pause_s / 2)
-        if self.from_end and not blurred and since_s < self.pause_s - self.tolerance.clock_s:
-            return f"{since_s:.3f} s after the end of another, not {self.pause_s:.3f} s"
-        slack_s = min(self.tolerance.start_s, self.pause_s / 2)
-        if now_s < clock.last_start_s + self.pause_s - slack_s:
-            return f"{now_s - clock.last_start_s:.3f} s after the start of another, not {self.pause_s:.3f} s"
+    def early(self, clock: _Clock, visit: Visit) -> str:
+        """What is wrong with a visit; empty when nothing is. Two starts may lie closer together in the log than they
+        were, as the first can have been longer under way."""
+        start_s, pause_s = visit.start_s, self.pause_s - self.tolerance.clock_s
+        knew = not self.overlapping or visit.since_s - clock.last_end_s >= min(self.tolerance.news_s, self.pause_s / 2)
+        if self.from_end and knew and start_s < clock.last_end_s + pause_s:
+            return f"{start_s - clock.last_end_s:.3f} s after the end of another, not {self.pause_s:.3f} s"
+        if start_s < clock.last_since_s + pause_s:
+            return f"{start_s - clock.last_since_s:.3f} s after the start of another, not {self.pause_s:.3f} s"
         return ""
 
 
@@ -70,7 +69,7 @@ class DomainDelay:
         if clock is None:
             clock = self._clocks[domain] = _Clock()
         clock.turn_to(visit.start_s)
-        early = self._pause.early(clock, visit.start_s)
+        early = self._pause.early(clock, visit)
         if early:
             detail = f"{visit.place.site}{visit.target} came {early}"
             found.append(Violation("domain-delay", domain, visit.start_s, detail))
@@ -101,7 +100,7 @@ class AddressLoad:
             if others >= cap:
                 detail = f"{visit.place.site}{visit.target} made {others + 1} in flight, more than {cap}"
                 found.append(Violation("cdn-cap" if crowded else "ip-cap", address, now_s, detail))
-        early = "" if crowded or self._pause.pause_s == 0 else self._pause.early(clock, now_s)
+        early = "" if crowded or self._pause.pause_s == 0 else self._pause.early(clock, visit)
         if early:
             detail = f"{visit.place.site}{visit.target} came {early}"
             found.append(Violation("ip-delay", address, now_s, detail))

@@ -40,6 +40,8 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
     """One request and its answer, as the rules see it."""
 
     start_s: float
+    since_s: float
+    """The client had not begun with it by then."""
     end_s: float
     """Where the client ended the exchange, the earliest time at which it can have done so."""
     logged_end_s: float
@@ -109,7 +111,7 @@ def visits(exchanges: Iterable[Exchange], places: Places, tolerance: Tolerance) 
         end = e.end
         if e.served in _CLIENT_ENDS or (qualifies and e.status == 0):
             end = max(e.start, end - tolerance.abort_s)
-        yield Visit(e.start, end, e.end, place, server[0], e.target, e.status, e.served, qualifies)
+        yield Visit(e.start, e.since, end, e.end, place, server[0], e.target, e.status, e.served, qualifies)
 
 
 def is_robots(place: Place, target: str) -> bool:

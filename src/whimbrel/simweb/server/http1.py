@@ -40,8 +40,9 @@ def one_line(value: str) -> str:
 
 
 class Http1(asyncio.Protocol):
-    def __init__(self, service: Service, scheme: str) -> None:
+    def __init__(self, service: Service, scheme: str, opened_s: float = 0.0) -> None:
         self._service = service
+        self._opened_s = opened_s or service.pulse.since_s
         self._scheme = scheme
         self._number = next(service.connection_numbers)
         self._buffer = b""
@@ -128,8 +129,10 @@ class Http1(asyncio.Protocol):
         host = host_of(authority)
         attempt = self._service.attempt(host, target)
         address = self._server.rpartition(":")[0]
-        times = (time.time(), address, self._service.clock.now_s())
-        return Request(method, host, target, self._scheme, headers, self._requests > 1, attempt, *times)
+        reused = self._requests > 1
+        since_s = self._service.pulse.since_s if reused else self._opened_s
+        times = (time.time(), address, self._service.clock.now_s(), since_s)
+        return Request(method, host, target, self._scheme, headers, reused, attempt, *times)
 
     def _refuse(self, status: int) -> None:
         head = _head_start("HTTP/1.1", status, int(self._service.clock.now_s()))
@@ -178,7 +181,7 @@ class Http1(asyncio.Protocol):
             Exchange(
                 *(request.received_s, ended, self._number, self._client, self._server, self._scheme, self._http),
                 *(request.method, request.host, request.target, status, sent, served.label),
-                request.headers.get("user-agent", ""),
+                *(request.headers.get("user-agent", ""), request.since_s),
             )
         )
         self.idle_since = time.monotonic()

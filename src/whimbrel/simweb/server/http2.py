@@ -36,8 +36,9 @@ _PACE_S: Final = 0.05
 
 
 class Http2(asyncio.Protocol):
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, opened_s: float = 0.0) -> None:
         self._service = service
+        self._opened_s = opened_s or service.pulse.since_s
         self._number = next(service.connection_numbers)
         # Fields are written by us, and some exhibits need wrong ones: nothing is to be corrected or refused.
         config = H2Configuration(client_side=False, validate_outbound_headers=False, normalize_outbound_headers=False)
@@ -142,7 +143,8 @@ class Http2(asyncio.Protocol):
         target = pseudo[":path"]
         attempt = self._service.attempt(host, target)
         address, reused = self._server.rpartition(":")[0], self._requests > 1
-        times = (time.time(), address, self._service.clock.now_s())
+        since_s = self._service.pulse.since_s if reused else self._opened_s
+        times = (time.time(), address, self._service.clock.now_s(), since_s)
         return Request(pseudo[":method"], host, target, "https", headers, reused, attempt, *times)
 
     def _answer_at_once(self, stream: "_Stream") -> bool:
@@ -266,7 +268,7 @@ class Http2(asyncio.Protocol):
             Exchange(
                 *(request.received_s, ended, self._number, self._client, self._server, "https", "HTTP/2"),
                 *(request.method, request.host, request.target, served.answer.status, stream.sent, served.label),
-                request.headers.get("user-agent", ""),
+                *(request.headers.get("user-agent", ""), request.since_s),
             )
         )
         self.idle_since = time.monotonic()

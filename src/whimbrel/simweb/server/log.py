@@ -2,7 +2,9 @@
 
 Tab-separated, with a header line. Times are real seconds since 1970. `start` is when the whole request had been read,
 `end` is just before the last byte of the answer went to the kernel, or when the connection was lost. `connection`
-numbers the TCP connections; `server` is the address and port that the client connected to.
+numbers the TCP connections; `server` is the address and port that the client connected to. `since` is a time at which
+the client had not yet begun with this request: when its connection was opened, if it is the first there, else a little
+before `start`; and as much earlier as the server had no time to look.
 """
 
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import IO, Final, NamedTuple, Self
 
 COLUMNS: Final = (
     *("start", "end", "connection", "client", "server", "scheme", "http", "method", "host", "target", "status"),
-    *("bytes", "served", "agent"),
+    *("bytes", "served", "agent", "since"),
 )
 _FLUSH_LINES: Final = 2_000
 
@@ -32,6 +34,7 @@ class Exchange(NamedTuple):
     served: str
     """`page`, `robots`, `missing`, an exhibit's name, or `unknown-host`."""
     agent: str
+    since: float
 
 
 class AccessLog:
@@ -65,7 +68,7 @@ class AccessLog:
             method, host, target, agent, http = map(_clean, (method, host, target, agent, http))
         self._lines.append(
             f"{e.start:.6f}\t{e.end:.6f}\t{e.connection}\t{e.client}\t{e.server}\t{e.scheme}\t{http}\t{method}\t"
-            f"{host}\t{target}\t{e.status}\t{e.bytes}\t{e.served}\t{agent}\n"
+            f"{host}\t{target}\t{e.status}\t{e.bytes}\t{e.served}\t{agent}\t{e.since:.6f}\n"
         )
         if len(self._lines) >= _FLUSH_LINES:
             self.flush()
@@ -88,12 +91,12 @@ def read_log(path: Path) -> list[Exchange]:
         next(lines)
         for line in lines:
             if line.endswith("\n"):
-                start, end, number, *texts, status, size, served, agent = line[:-1].split("\t")
+                start, end, number, *texts, status, size, served, agent, since = line[:-1].split("\t")
                 client, server, scheme, http, method, host, target = texts
                 exchanges.append(
                     Exchange(
                         *(float(start), float(end), int(number), client, server, scheme, http, method, host, target),
-                        *(int(status), int(size), served, agent),
+                        *(int(status), int(size), served, agent, float(since)),
                     )
                 )
     return exchanges

@@ -197,12 +197,14 @@ class Negotiated(asyncio.Protocol):
 
     def __init__(self, service: Service) -> None:
         self._service = service
+        self._opened_s = service.pulse.since_s
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         from whimbrel.simweb.server.http2 import Http2
 
         chosen = transport.get_extra_info("ssl_object").selected_alpn_protocol()
-        protocol = Http2(self._service) if chosen == "h2" else Http1(self._service, "https")
+        opened_s = self._opened_s
+        protocol = Http2(self._service, opened_s) if chosen == "h2" else Http1(self._service, "https", opened_s)
         transport.set_protocol(protocol)
         protocol.connection_made(transport)
 
@@ -225,11 +227,12 @@ async def _service(
             control = await asyncio.start_unix_server(Control(service).handle, path)
         finally:
             os.umask(others)
-        sweeper = asyncio.create_task(_sweep(service))
+        tasks = [asyncio.create_task(_sweep(service)), asyncio.create_task(service.pulse.beat())]
         try:
             yield service
         finally:
-            sweeper.cancel()
+            for task in tasks:
+                task.cancel()
             control.close()
             for connection in tuple(service.connections):
                 connection.close()

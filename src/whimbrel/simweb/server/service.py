@@ -10,6 +10,7 @@ from whimbrel.simweb.answer import Answer, Headers, Reply, Request, Reset, Scrip
 from whimbrel.simweb.clock import VirtualClock
 from whimbrel.simweb.exhibit.coding import encode
 from whimbrel.simweb.server.log import AccessLog
+from whimbrel.simweb.server.pulse import Pulse
 from whimbrel.simweb.web import Web, unknown_host
 
 _MAX_TRIED: Final = 65_536
@@ -78,11 +79,12 @@ class Connection(Protocol):
 
 
 class Service:
-    """The server's state: clock, counters, tries of what may recover, open connections, access log."""
+    """The server's state: clock, pulse, counters, tries of what may recover, open connections, access log."""
 
     def __init__(self, site: Site, clock: VirtualClock, log: AccessLog, codings: tuple[str, ...] = ()) -> None:
         self.clock = clock
         self.log = log
+        self.pulse = Pulse()
         self.counts: Counter[str] = Counter()
         self.connection_numbers = count(1)
         self.connections: set[Connection] = set()
