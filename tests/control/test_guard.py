@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
@@ -42,6 +42,13 @@ def test_the_token_is_for_the_owner_alone_and_it_listens_on_loopback(crawl: Runn
     assert mode == 0o600
     assert urlsplit(address.url).hostname == "127.0.0.1"
     assert len(address.token) >= 40
+
+
+@pytest.mark.parametrize("most", ["0", "-1", "10001", "0001009999999", "9" * 5_000, "1e3", "\u0661", ""])
+@pytest.mark.parametrize("path", ["/v1/hosts", "/v1/history"])
+def test_how_many_are_wanted_has_a_bound(crawl: RunningCrawl, path: str, most: str) -> None:
+    code, said = request(crawl.directory, "GET", f"{path}?{urlencode({'most': most})}")
+    assert (code, json.loads(said)) == (422, {"error": "most is a number from 1 to 10000"})
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,9 @@ from whimbrel.job.running import Running
 
 MOST_BYTES: Final = 8_000_000
 """Of a request."""
-_MOST: Final = "most is a number from 1 to 10000"
+_MOST_ROWS: Final = 10_000
+_MOST_DIGITS: Final = 5
+_MOST: Final = f"most is a number from 1 to {_MOST_ROWS}"
 _JSON: Final = "application/json"
 _OPEN: Final = "/openapi.json"
 """Needs no token."""
@@ -142,7 +144,8 @@ class _Guard:
 def _most(request: Request) -> int | None:
     """How many are wanted; None when that is no such number."""
     text = request.query_params.get("most", "1000")
-    return int(text) if text.isascii() and text.isdigit() and 0 < int(text[:6]) <= 10_000 else None
+    found = int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0
+    return found if 0 < found <= _MOST_ROWS else None
 
 
 async def _body(request: Request) -> bytes | None:
