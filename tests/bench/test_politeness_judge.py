@@ -205,6 +205,17 @@ def test_who_began_before_the_end_of_another_could_be_known_is_not_blamed(late: 
     assert log.rules() == broken
 
 
+@pytest.mark.parametrize(("at", "late", "broken"), [(0.06, 0.1, []), (0.2, 0.0, ["ip-delay"])])
+def test_when_a_client_gave_up_is_known_to_a_quarter_of_a_second(at: float, late: float, broken: list[str]) -> None:
+    one, other = alone(2)
+    log = Log()
+    log.robots(one, 0.0)
+    log.robots(other, 5.0, address=one.addresses[0])
+    end = log.exhibit(one, 10.0, "stall", status=0, took=2.0)
+    log.page(other, end + at, address=one.addresses[0], late=late)
+    assert log.rules() == broken
+
+
 @pytest.mark.parametrize(("late", "broken"), [(0.0, ["ip-delay"]), (0.05, ["ip-delay"]), (0.15, [])])
 def test_two_starts_are_not_too_close_when_the_first_was_seen_late(late: float, broken: list[str]) -> None:
     one, other = alone(2)

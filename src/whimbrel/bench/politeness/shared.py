@@ -13,16 +13,18 @@ _BEFORE: Final = float("-inf")
 
 
 class _Clock(msgspec.Struct):
-    """`ends` is a heap of the ends of what is in flight, the latest and the earliest that each can have."""
+    """`ends` is a heap of the ends of what is in flight, the latest and the earliest that each can have; `over` has
+    those of what is over, as long as they matter."""
 
     last_since_s: float = _BEFORE
-    last_end_s: float = _BEFORE
     ends: list[tuple[float, float]] = msgspec.field(default_factory=list)
+    over: list[tuple[float, float]] = msgspec.field(default_factory=list)
 
-    def turn_to(self, now_s: float) -> None:
+    def turn_to(self, now_s: float, pause_s: float) -> None:
         """Move to the end of the clock what is over."""
+        self.over = [end for end in self.over if end[1] + pause_s > now_s]
         while self.ends and self.ends[0][0] <= now_s:
-            self.last_end_s = max(self.last_end_s, heappop(self.ends)[1])
+            self.over.append(heappop(self.ends))
 
     def begin(self, visit: Visit) -> None:
         self.last_since_s = visit.since_s
@@ -40,15 +42,17 @@ class _Pause(msgspec.Struct, frozen=True):
     tolerance: Tolerance
     overlapping: bool = False
     """Several may be in flight. A visit that the crawler let out before it knew of another's end is seen after it: that
-    it was too early can only be said of one that was begun when the end must have been known."""
+    it was too early can only be said of one that was begun when the end, as late as it can have been, was known."""
 
     def early(self, clock: _Clock, visit: Visit) -> str:
         """What is wrong with a visit; empty when nothing is. Two starts may lie closer together in the log than they
         were, as the first can have been longer under way."""
         start_s, pause_s = visit.start_s, self.pause_s - self.tolerance.clock_s
-        knew = not self.overlapping or visit.since_s - clock.last_end_s >= min(self.tolerance.news_s, self.pause_s / 2)
-        if self.from_end and knew and start_s < clock.last_end_s + pause_s:
-            return f"{start_s - clock.last_end_s:.3f} s after the end of another, not {self.pause_s:.3f} s"
+        news_s = min(self.tolerance.news_s, self.pause_s / 2)
+        for latest_s, earliest_s in clock.over if self.from_end else ():
+            knew = not self.overlapping or visit.since_s - latest_s >= news_s
+            if knew and start_s < earliest_s + pause_s:
+                return f"{start_s - earliest_s:.3f} s after the end of another, not {self.pause_s:.3f} s"
         if start_s < clock.last_since_s + pause_s:
             return f"{start_s - clock.last_since_s:.3f} s after the start of another, not {self.pause_s:.3f} s"
         return ""
@@ -68,7 +72,7 @@ class DomainDelay:
         clock = self._clocks.get(domain)
         if clock is None:
             clock = self._clocks[domain] = _Clock()
-        clock.turn_to(visit.start_s)
+        clock.turn_to(visit.start_s, self._pause.pause_s)
         early = self._pause.early(clock, visit)
         if early:
             detail = f"{visit.place.site}{visit.target} came {early}"
@@ -92,7 +96,7 @@ class AddressLoad:
         clock = self._clocks.get(address)
         if clock is None:
             clock = self._clocks[address] = _Clock()
-        clock.turn_to(now_s)
+        clock.turn_to(now_s, self._pause.pause_s)
         crowded = self._knowledge.crowded(address)
         cap = self._etiquette.cdn_cap if crowded else self._etiquette.ip_cap
         if cap and len(clock.ends) >= cap:
