@@ -27,7 +27,7 @@ class Desk:
         if sure and not await confirmed(sure):
             return False
         try:
-            done = await asyncio.to_thread(self.feed.source.act, action)
+            done = await self.feed.call(self.feed.source.act, action)
         except ControlError as error:
             ui.notify(str(error), type="negative", multi_line=True, timeout=8_000, close_button="OK")
             return False
