@@ -21,7 +21,7 @@ from tests.control.test_change import TALLY
 from tests.dashboard.conftest import Opening
 from tests.sim.crawl import options
 from tests.sim.web import serve
-from whimbrel.control.api import Add, Joint, Set, Speed
+from whimbrel.control.api import Set, Speed
 from whimbrel.simweb.spec import WebSpec
 
 SPEC = WebSpec(
@@ -245,18 +245,21 @@ def test_nobody_gets_in_without_the_token_or_from_elsewhere(address: str, page: 
     assert page.evaluate("document.cookie") == ""
 
 
-def test_gone_urls_are_requeued_a_component_removed_a_host_asked_and_the_crawl_ended_from_their_forms(
+def test_a_component_is_added_and_removed_gone_urls_requeued_a_host_asked_and_the_crawl_ended_from_their_forms(
     tmp_path: Path, dashboard: Opening, page: Page
 ) -> None:
     (tmp_path / "tally.py").write_text(TALLY)
     with crawling(SPEC, tmp_path, "--connections", "8", "--with", str(tmp_path / "tally.py")) as crawl:
         crawl.until(lambda now: now["progress"]["outcomes"].get("gone", 0) > 2 and now["commit"] > 1, "some are gone")
         crawl.control.speed(30)
-        joint = Joint("parser.parsed", "tally.parsed")
-        crawl.control.carry_out(Add("tally", "Tally", {"file": str(tmp_path / "counts")}, connectors=(joint,)))
         address = dashboard(crawl.directory)
         show(page, address, "Control")
         said = page.locator(".q-notification")
+        page.locator("[data-test=add-name]").fill("tally")
+        page.locator("[data-test=add-use]").fill("Tally")
+        page.locator("[data-test=add-what]").fill(f"parser.parsed -> tally.parsed\nfile={tmp_path / 'counts'}")
+        page.locator("[data-test=do-add]").click()
+        expect(said.last).to_contain_text("added tally")
         page.locator("[data-test=requeue-outcome]").click()
         page.get_by_role("option", name="gone").click()
         page.locator("[data-test=do-requeue]").click()
@@ -280,8 +283,9 @@ def test_gone_urls_are_requeued_a_component_removed_a_host_asked_and_the_crawl_e
             page.locator("[data-test=yes]").click()
             assert again.process.wait(20) is not None
     done = whimbrel.open(crawl.directory).sql("select action from events where actor = 'dashboard'").dicts()
-    assert [row["action"] for row in done] == ["requeue", "remove", "allow", "stop", "abort"][: len(done)]
-    assert len(done) >= 4
+    assert [row["action"] for row in done] == ["add", "requeue", "remove", "allow", "stop", "abort"][: len(done)]
+    assert len(done) >= 5
+    assert int((tmp_path / "counts").read_text().split()[0]) > 0
 
 
 def test_a_crawl_brings_its_dashboard_and_takes_it_along(tmp_path: Path, page: Page) -> None:

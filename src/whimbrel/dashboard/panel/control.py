@@ -10,6 +10,7 @@ from nicegui import ui
 from whimbrel.control.api import (
     Abort,
     Action,
+    Add,
     Allow,
     Bind,
     Block,
@@ -46,6 +47,7 @@ class ControlPanel:
             self._requeue_card()
             self._set_card()
             self._wiring_card()
+            self._add_card()
 
     def refresh(self, now: Moment, _: Moment | None) -> None:
         self._idle.set_visibility(not now.live)
@@ -157,6 +159,27 @@ class ControlPanel:
                 self._button(
                     "Remove", lambda: msgspec.convert({"name": name.value or ""}, Remove), "Remove this component?"
                 )
+
+    def _add_card(self) -> None:
+        with self._card(
+            "Add", "A component, with its connectors (parser.parsed -> tally.parsed) and settings (KEY=VALUE)."
+        ):
+            with ui.row():
+                name = ui.input("Component", placeholder="tally").classes("w-28").props("data-test=add-name")
+                use = ui.input("Use", placeholder="Tally").classes("w-36").props("data-test=add-use")
+            lines = ui.textarea().classes("w-full font-mono").props("autogrow outlined dense data-test=add-what")
+            self._button("Add", lambda: addition(name.value or "", use.value or "", lines.value or ""))
+
+
+def addition(name: str, use: str, text: str) -> Add:
+    """FROM -> TO for a connector, else KEY=VALUE, in each line. ValueError for what is neither."""
+    lines = list(filter(str.strip, text.splitlines()))
+    joints = [
+        dict(zip(("from", "to"), map(str.strip, line.split("->")), strict=True)) for line in lines if "->" in line
+    ]
+    rest = "\n".join(line for line in lines if "->" not in line)
+    given = {"name": name, "use": use, "connectors": joints, "config": settings(rest) if rest else {}}
+    return msgspec.convert(given, Add)
 
 
 def settings(text: str) -> dict[str, Any]:
