@@ -16,14 +16,18 @@ SIZES = (0, 1, 1_999, 2_000, 65_535, 65_536, 131_070, 200_000, 1_500_000)
 
 
 def noise(size: int, seed: int = 1) -> bytes:
-    return b"\xff" + random.Random(seed).randbytes(size - 1) if size else b""
+    return b"\xff" + random.Random(seed).randbytes(size - 1) if size else b""  # noqa: S311
 
 
 @pytest.mark.parametrize(("library", "level"), [(name, one) for name, levels in LIBRARIES.items() for one in levels])
 def test_every_level_is_read_by_others(library: str, level: int) -> None:
     pack = compressor(library, level)
     for size in SIZES:
-        for payload in (noise(size), b"<p>word " * (size // 8), gzip.compress(b"<p>" + noise(size // 8).hex().encode())):
+        for payload in (
+            noise(size),
+            b"<p>word " * (size // 8),
+            gzip.compress(b"<p>" + noise(size // 8).hex().encode()),
+        ):
             record = (HEAD, HTTP, payload, END)
             assert gzip.decompress(b"".join(pack(record))) == b"".join(record)
 

@@ -4,17 +4,19 @@ import gzip
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.archive.sample import capture
+from tests.archive.sample import capture, noise_bytes
 from whimbrel.archive.api import Place
-from whimbrel.archive.read import SegmentDamaged, read_capture, read_records
+from whimbrel.archive.read import Captures, SegmentDamaged, read_capture, read_records
 from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
+@pytest.fixture(params=[bytes(range(200)), noise_bytes(1, 2_500)], ids=["deflated", "stored"])
+def place(tmp_path: Path, request: pytest.FixtureRequest) -> Place:
     archive = WarcArchive(tmp_path, ArchiveConfig())
-    (place,) = archive.append([capture(bytes(range(200)))])
+    (place,) = archive.append([capture(request.param)])
     archive.close()
     return place
 
@@ -79,3 +81,60 @@ def test_a_record_that_is_not_one_is_named(tmp_path: Path, record: bytes, what: 
     path.write_bytes(gzip.compress(record))
     with pytest.raises(SegmentDamaged, match=what):
         list(read_records(path))
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [
+            b"HTTP/1.1 200 OK",
+            b"A: b",
+            b" folded",
+            b"\xa0",
+            b"\x1f",
+            b"",
+            b" ",
+            b"\t",
+            b"\r",
+            b"no colon",
+            b"\xff\xfe",
+            b"\x00",
+        ]
+    ),
+    max_size=6,
+)
+
+
+@given(
+    lines=LINES,
+    ends=st.lists(st.sampled_from([b"\r\n", b"\n"]), min_size=7, max_size=7),
+    payload=st.sampled_from([b"", b"\r\n\r\n", b"\n", b"text\r\n\r\nmore"]),
+    kind=st.sampled_from([b"Content-Type: application/http", b"content-type: application/http", b"Content-Type: x/y"]),
+)
+def test_the_quick_way_to_read_a_record_finds_what_the_careful_one_does(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ends: list[bytes], payload: bytes, kind: bytes
+) -> None:
+    block = b"".join(line + end for line, end in zip([*lines, b""], ends, strict=False)) + payload
+    record = b"WARC/1.1\r\nWARC-Type: x\r\n%s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n" % (
+        kind,
+        len(block),
+        block,
+    )
+    path = tmp_path_factory.mktemp("record") / "x.warc.gz"
+    path.write_bytes(gzip.compress(record))
+    (found,) = [(one.headers, one.http_head(), one.read()) for one in read_records(path)]
+    stored = read_capture(path.parent, path.name, 0, path.stat().st_size)
+    assert (stored.headers, stored.http_head, stored.payload) == found
+
+
+def test_captures_of_several_segments_in_any_order(tmp_path: Path) -> None:
+    archive = WarcArchive(tmp_path, ArchiveConfig(segment_bytes=4_000))
+    places = archive.append([capture(noise_bytes(number, 3_000), number) for number in range(6)])
+    archive.close()
+    assert len({place.file for place in places}) > 2
+    with Captures(tmp_path) as captures:
+        for number in (0, 5, 1, 4, 2, 3, 3, 0):
+            place = places[number]
+            assert captures.read(place.file, place.offset, place.length).payload == noise_bytes(number, 3_000)
+        with pytest.raises(FileNotFoundError):
+            captures.read("archive/none.warc.gz", 0, 9)
+        assert captures.read(place.file, place.offset, place.length).payload == noise_bytes(0, 3_000)

@@ -59,6 +59,13 @@ def end_of_head(block: bytes) -> int:
     return next((match.end() + 1 for match in _EMPTY_LINE.finditer(block) if _is_empty(match[1])), -1)
 
 
+def end_of_plain_head(block: bytes, begin: int) -> int:
+    """Where the payload begins behind a head that all readers agree on; -1 when it has to be looked at closely."""
+    end = block.find(b"\r\n\r\n", begin)
+    plain = begin < end and b" " < block[begin : begin + 1] <= b"~" and not _MAYBE_EMPTY.search(block, begin, end + 2)
+    return end + 4 if plain else -1
+
+
 def parse_head(head: bytes) -> HttpHead:
     """Read a head as warcio does, since the index must say what cdxj-indexer says."""
     lines = [_text(line) for line in head.split(b"\n")]

@@ -71,6 +71,7 @@ def key_of(kind: type[Item]) -> tuple[str, ...]:
     return kind.__item_key__
 
 
+@lru_cache(maxsize=256)
 def columns_of(kind: type[Item]) -> Columns:
     return tuple((name, column) for name, column, _ in _fields(kind))
 

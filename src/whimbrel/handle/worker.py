@@ -8,14 +8,12 @@ import socket
 import sys
 import time
 import traceback
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from whimbrel.archive.head import head_fields
-from whimbrel.archive.read import read_capture
+from whimbrel.archive.read import Captures
 from whimbrel.handle.item import Item, columns_of, key_bytes, table_of, values_of
 from whimbrel.handle.message import LEAVING, Kept, Made, Task, decode_tasks, encode, receive
 from whimbrel.handle.page import Page, Raw
@@ -46,13 +44,13 @@ def work(rules: Rules, connection: socket.socket, memory_bytes: int) -> None:
     """Until the crawl has gone, or this process has grown to half of what it may take: it is replaced then, before a
     page has to suffer from what others left."""
     _limit_memory(memory_bytes)
-    resident = _Resident()
+    resident, archive = _Resident(), _Archive()
     while True:
         message = receive(connection)
         if message is None:
             return
         for task in decode_tasks(message):
-            made = handled(rules, task)
+            made = handled(rules, task, archive)
             try:
                 answer = encode(made)
             except MemoryError:
@@ -63,32 +61,46 @@ def work(rules: Rules, connection: socket.socket, memory_bytes: int) -> None:
                 return
 
 
-def handled(rules: Rules, task: Task) -> Made:
+class _Archive:
+    """Pages that are read where they are kept."""
+
+    def __init__(self) -> None:
+        self._directory = ""
+        self._captures = Captures(Path())
+
+    def read(self, raw: Raw, kept: Kept) -> Raw:
+        if kept.directory != self._directory:
+            self._captures.close()
+            self._directory, self._captures = kept.directory, Captures(Path(kept.directory))
+        stored = self._captures.read(kept.file, kept.offset, kept.length)
+        headers = head_fields(stored.http_head)
+        return Raw(raw.url, raw.status, headers, stored.payload, raw.mime, raw.charset, raw.depth, raw.at_s)
+
+
+def handled(rules: Rules, task: Task, archive: _Archive) -> Made:
     """What the handlers make of one page. A handler that fails loses its items, and those of the others with it: half
     of a page's items look like all of them."""
     printed, began_s = _Printed(), time.perf_counter()
-    found: list[Item | Link] = []
+    # Each time anew: a handler may have put something else there.
+    sys.stdout = sys.stderr = printed
     matching = rules.matching(task.raw.url, task.raw.mime) if task.handle else []
+    items: list[Item] = []
+    links: list[Link] = []
+    rows: list[tuple[str, list[Any], bytes]] = []
     error = ""
-    items: list[tuple[str, list[Any], bytes]] = []
-    with redirect_stdout(printed), redirect_stderr(printed):
-        try:
-            page = Page(task.raw if task.kept is None else _read(task.raw, task.kept))
-            for rule in matching:
-                found += _made(rule, page)
-            items = _rows([one for one in found if isinstance(one, Item)])
-        except BaseException:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are the handler's own
-            error, found, items = traceback.format_exc(limit=-20)[-_MOST_TRACEBACK:], [], []
-        links = [
-            (one.url, one.priority) for one in found if isinstance(one, Link) and one.url and _wanted(rules, one.url)
-        ]
-        refused = [url for url in task.links if not _wanted(rules, url)]
+    try:
+        page = Page(task.raw if task.kept is None else archive.read(task.raw, task.kept))
+        for rule in matching:
+            _run(rule, page, items, links)
+        rows = _rows(items)
+    except BaseException:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are the handler's own
+        error, items, links = traceback.format_exc(limit=-20)[-_MOST_TRACEBACK:], [], []
     return Made(
-        items,
-        {table_of(kind): columns_of(kind) for kind in {type(one) for one in found if isinstance(one, Item)}},
-        links,
-        refused,
-        " ".join(rule.name for rule in matching),
+        rows,
+        {table_of(kind): columns_of(kind) for kind in set(map(type, items))},
+        [(one.url, one.priority) for one in links if one.url and _wanted(rules, one.url)],
+        [url for url in task.links if not _wanted(rules, url)],
+        " ".join([rule.name for rule in matching]),
         error,
         printed.text,
         (time.perf_counter() - began_s) * 1000,
@@ -96,25 +108,23 @@ def handled(rules: Rules, task: Task) -> Made:
     )
 
 
-def _read(raw: Raw, kept: Kept) -> Raw:
-    stored = read_capture(Path(kept.directory), kept.file, kept.offset, kept.length)
-    return msgspec.structs.replace(raw, headers=head_fields(stored.http_head), payload=stored.payload)
-
-
-def _made(rule: Rule, page: Page) -> list[Item | Link]:
+def _run(rule: Rule, page: Page, items: list[Item], links: list[Link]) -> None:
     result = rule.handler(page)
     if result is None:
-        return []
-    found: list[Item | Link] = []
-    for one in [result] if isinstance(result, Item | Link) else result:
-        if one is None:
+        return
+    count = 0
+    for one in (result,) if isinstance(result, Item | Link) else result:
+        if isinstance(one, Item):
+            items.append(one)
+        elif isinstance(one, Link):
+            links.append(one)
+        elif one is None:
             continue
-        if not isinstance(one, Item | Link):
+        else:
             raise TypeError(f"{rule.name} made {type(one).__name__}; handlers make items and links")
-        found.append(one)
-        if len(found) > _MOST_ITEMS:
+        count += 1
+        if count > _MOST_ITEMS:
             raise ValueError(f"{rule.name} made more than {_MOST_ITEMS:,} items of one page")
-    return found
 
 
 def _rows(items: list[Item]) -> list[tuple[str, list[Any], bytes]]:
