@@ -41,7 +41,8 @@ from whimbrel.control.client import Control
 from whimbrel.simweb.server.log import Exchange, read_log
 from whimbrel.simweb.spec import WebSpec
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
+"""On a busy machine."""
 
 
 @dataclass

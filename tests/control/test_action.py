@@ -245,9 +245,7 @@ def test_stop_lets_visits_end_and_abort_does_not(tmp_path: Path, way: str) -> No
         with started(resume, crawl.served, crawl.directory) as again:
             again.until(lambda now: now["progress"]["visiting"] > 0, "some visits under way")
             CALLERS[way](again.directory, Abort())
-            began = time.monotonic()
-            again.process.wait(PATIENCE_S)
-            assert time.monotonic() - began < 10
+            again.process.wait(PATIENCE_S / 2)
     assert command("verify", str(crawl.directory)).returncode == 0
 
 
@@ -255,10 +253,12 @@ def test_filters_and_limits_change_while_it_runs(tmp_path: Path) -> None:
     spec = WebSpec(hosts=6, pages=60, latency_ms=40, robots={}, exhibits={})
     with crawling(spec, tmp_path, "--connections", "2") as crawl:
         hosts = [host_name(crawl, number) for number in (3, 4, 5)]
+        crawl.control.pause()  # Else it may have found all of their pages before the last is excluded.
         for call, host in zip(CALLERS.values(), hosts, strict=True):
             config = crawl.control.config()
             call(crawl.directory, Set({"exclude": [*config.options["exclude"], f"*//{host}:*"]}))
         excluded = time.time()
+        crawl.control.unpause()
         crawl.wait()
         late = [one for one in crawl.requests(since=excluded) if one.host.partition(":")[0] in hosts]
         # What was queued before is still visited; nothing is added.

@@ -30,7 +30,7 @@ def browser() -> Iterator[Browser]:
 def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.set_default_timeout(30_000)
-    expect.set_options(timeout=15_000)
+    expect.set_options(timeout=30_000)
     found = context.new_page()
     yield found
     context.close()

@@ -60,7 +60,7 @@ def number(page: Page, name: str) -> float:
 def test_the_overview_shows_the_crawl_as_it_is(crawl: RunningCrawl, address: str, page: Page) -> None:
     show(page, address)
     expect(page.locator("[data-test=state]")).to_have_text("running")
-    expect(page.locator("[data-test=rate]")).to_have_text(re.compile(r"^(3[6-9]|4[0-4])$"), timeout=20_000)
+    expect(page.locator("[data-test=rate]")).to_have_text(re.compile(r"^(3[6-9]|4[0-4])$"), timeout=60_000)
     before = crawl.status()["progress"]
     shown = {name: number(page, name) for name in ("visited", "queued", "hosts", "rate")}
     after = crawl.status()["progress"]

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 
 import pytest
 
@@ -107,6 +108,54 @@ def test_a_component_that_swallows_its_cancellation_is_left_behind() -> None:
         assert shelf.closed == 1
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             task.cancel()
+
+    asyncio.run(scene())
+
+
+class Forgetful(Async):
+    """Forgets its first cancellation, as `asyncio.wait_for` does at times."""
+
+    numbers = Out(Number)
+
+    async def run(self) -> None:
+        for _ in range(2):
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(30)
+
+
+def test_a_component_that_forgets_a_cancellation_is_told_again() -> None:
+    async def scene() -> None:
+        timeouts = Timeouts(close_s=20, insist_s=0.2)
+        job, shelf = job_of(chain(Pass).adding(ComponentSpec("source", Forgetful)), timeouts=timeouts)
+        running = asyncio.create_task(job.run())
+        await asyncio.sleep(0.01)
+        job.abort("enough")
+        report = await asyncio.wait_for(running, 5)
+        assert (report.failures, shelf.closed) == ((), 1)
+
+    asyncio.run(scene())
+
+
+class Waiting(Async):
+    numbers = Out(Number)
+
+    async def run(self) -> None:
+        while True:
+            await self.woken(20)
+
+
+def test_an_end_that_comes_together_with_news_is_not_missed() -> None:
+    async def scene() -> None:
+        job, _ = job_of(chain(Pass).adding(ComponentSpec("source", Waiting)), timeouts=Timeouts(insist_s=20))
+        running = asyncio.create_task(job.run())
+        await asyncio.sleep(0.01)
+        source = job.graph.instances["source"][0].component
+        assert isinstance(source, Waiting)
+        source.activity.set()
+        await asyncio.sleep(0)  # What it waited for is there, and it has not been told yet.
+        job.abort("enough")
+        report = await asyncio.wait_for(running, 5)
+        assert report.failures == ()
 
     asyncio.run(scene())
 

@@ -33,11 +33,15 @@ PATIENT = {"transport.connect_timeout_s": 10.0, "transport.first_byte_timeout_s"
 that answers two questions well and the third badly must not be asked again because of that."""
 
 
+UNHURRIED = {"transport.connect_timeout_s": 4.0, "transport.first_byte_timeout_s": 6.0, "transport.timeout_s": 12.0}
+"""For a small one, beside other tests."""
+
+
 @pytest.mark.parametrize("order", ["breadth", *(pytest.param(order, marks=pytest.mark.long) for order in OTHERS)])
 def test_every_url_of_a_small_wild_web_ends_as_the_truth_says(tmp_path: Path, order: str) -> None:
     spec = wild(80, 8, often=0.01, slow=0.002, endless=0.0005 if order == "ascend" else 0.002)
     with serve(spec, tmp_path / "web") as served:
-        crawled(served, tmp_path / "crawl", "--order", order, "--connections", "128")
+        crawled(served, tmp_path / "crawl", "--order", order, "--connections", "128", **UNHURRIED)
         expected = msgspec.structs.replace(NO_HOP_LIMIT, ascend=order == "ascend")
         assert differences(tmp_path / "crawl", served.web, served.running.seeds, expected) == []
         assert whimbrel("verify", str(tmp_path / "crawl")).returncode == 0

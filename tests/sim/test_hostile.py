@@ -86,7 +86,7 @@ def crawls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, "Futu
         }
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("of", ["pages", "hosts"])
 def test_every_fault_ends_in_time_in_little_memory_and_with_the_right_outcome(
     of: str, crawls: dict[str, "Future[None]"]

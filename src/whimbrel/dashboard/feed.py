@@ -44,7 +44,8 @@ class Feed:
             slowly = self.now is not None and not (self._viewers and self.now.live)
             self._woken.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), _SLOWLY_S if slowly else _EVERY_S)
+                async with asyncio.timeout(_SLOWLY_S if slowly else _EVERY_S):
+                    await self._woken.wait()
 
     async def call(self, control: Callable[..., _T], *arguments: object) -> _T:
         """Have the crawl asked or steered, which takes its time."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from inspect import iscoroutinefunction
 from typing import Any, ClassVar
 
@@ -118,7 +119,7 @@ class Async(Component):
 
     async def woken(self, timeout_s: float | None = None) -> None:
         """Wait until an input has an item or has ended, an output has room, draining begins, or the time is up."""
-        try:
-            await asyncio.wait_for(self.activity.wait(), timeout_s)
-        except TimeoutError:
-            return
+        # Not `wait_for`: up to Python 3.11 it forgets a cancellation that comes together with what it waits for.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self.activity.wait()

@@ -30,6 +30,8 @@ class Timeouts:
     """After a failure or a stop: for components to work off what they have."""
     close_s: float = 10.0
     """Also for a task to end that was cancelled."""
+    insist_s: float = 5.0
+    """Then a task that was cancelled and goes on is cancelled again."""
     change_s: float = 60.0
 
 
@@ -118,7 +120,9 @@ class Job:
         for task in self._tasks:
             self._cancel(task)
         if self._tasks:
-            asyncio.get_running_loop().call_later(self.timeouts.close_s, self._leave_behind)
+            loop = asyncio.get_running_loop()
+            loop.call_later(self.timeouts.insist_s, self._insist)
+            loop.call_later(self.timeouts.close_s, self._leave_behind)
 
     async def apply(self, wiring: Wiring) -> None:
         """Take the running job to another wiring: drained, nothing lost, nothing twice.
@@ -296,6 +300,14 @@ class Job:
         if not task.done():
             self._cancelled.add(task)
             task.cancel()
+
+    def _insist(self) -> None:
+        """Cancel those again that are still here: code that uses `asyncio.wait_for` may forget a cancellation."""
+        late = [task for task in self._tasks if not task.done()]
+        for task in late:
+            task.cancel()
+        if late:
+            asyncio.get_running_loop().call_later(self.timeouts.insist_s, self._insist)
 
     def _leave_behind(self) -> None:
         """Give up on tasks that swallow their cancellation."""

@@ -127,7 +127,8 @@ class _Again:
     async def _wait(self) -> None:
         self._landed.clear()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._landed.wait(), _SHOW_S)
+            async with asyncio.timeout(_SHOW_S):
+                await self._landed.wait()
         if time.monotonic() - self._shown_s > _SHOW_S:
             self._shown_s = time.monotonic()
             self._show(self._found())

@@ -1,9 +1,12 @@
 """Content codings that are sent whatever the client accepts: correct, wrong, cut, and bombs."""
 
 import gzip
+import struct
 import zlib
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Final
+
+from isal import isal_zlib
 
 from whimbrel.simweb.answer import Answer, Reply, Request
 from whimbrel.simweb.exhibit.api import Exhibit, Place, Respond, always
@@ -36,21 +39,30 @@ def encode(coding: str, data: bytes) -> bytes:
 
 @lru_cache(maxsize=8)
 def bomb(coding: str) -> bytes:
-    """A few hundred kilobytes at most that decode to 256 MB of spaces; made when first asked for."""
+    """A few hundred kilobytes at most that decode to 256 MB of spaces; made when first asked for, and quickly: the web
+    stands still meanwhile."""
     piece = b" " * (4 * 1024 * 1024)
     count = BOMB_BYTES // len(piece)
     if coding == "br":
         import brotli
 
-        compressor = brotli.Compressor(quality=2)
+        compressor = brotli.Compressor(quality=1)
         return b"".join([*(compressor.process(piece) for _ in range(count)), compressor.finish()])
     if coding == "zstd":
         import zstandard
 
         packer = zstandard.ZstdCompressor(level=1).compressobj()
         return b"".join([*(packer.compress(piece) for _ in range(count)), packer.flush()])
-    deflater = zlib.compressobj(9, wbits=31 if coding == "gzip" else 15)
-    return b"".join([*(deflater.compress(piece) for _ in range(count)), deflater.flush()])
+    # A piece that was flushed in full may stand there any number of times.
+    deflater = zlib.compressobj(9, wbits=-15)
+    stream = (deflater.compress(piece) + deflater.flush(zlib.Z_FULL_FLUSH)) * count + zlib.compressobj(
+        wbits=-15
+    ).flush()
+    if coding == "gzip":
+        sums = reduce(lambda checksum, _: isal_zlib.crc32(piece, checksum), range(count), 0), BOMB_BYTES
+        return b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff" + stream + struct.pack("<II", *sums)
+    checksum = reduce(lambda checksum, _: isal_zlib.adler32(piece, checksum), range(count), 1)
+    return b"\x78\xda" + stream + struct.pack(">I", checksum)
 
 
 def _reply(body: bytes, content_encoding: str) -> Reply:

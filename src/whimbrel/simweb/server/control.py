@@ -27,7 +27,8 @@ class Control:
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            line = await asyncio.wait_for(reader.readline(), _TIMEOUT_S)
+            async with asyncio.timeout(_TIMEOUT_S):
+                line = await reader.readline()
             writer.write(json.dumps(self._carry_out(line)).encode() + b"\n")
             await writer.drain()
         except (TimeoutError, ConnectionError, ValueError):
