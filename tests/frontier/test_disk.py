@@ -214,6 +214,27 @@ def test_retry_after_holds_the_whole_host_also_after_a_restart(directory: Path) 
     rig.close()
 
 
+def test_new_hosts_are_begun_a_few_at_once_and_slow_ones_keep_nobody_waiting(directory: Path) -> None:
+    rig = Rig(directory, FrontierConfig(qualifying=5, new_hosts=2))
+    for number in range(20):
+        rig.add(f"http://h{number}.example/")
+    for begun in (2, 4, 5):
+        assert rig.take() is None
+        assert rig.take() is None
+        assert rig.frontier.qualifying == begun
+        if begun < 5:
+            assert rig.frontier.due_in_s() == pytest.approx(1.0, abs=0.01)
+        rig.clock.advance(1.01)
+    assert rig.frontier.due_in_s() is None, "only an answer brings more"
+    for _ in range(5):
+        due = rig.frontier.take_host()
+        assert due is not None
+        rig.frontier.qualified(due.host, Qualification("disqualified", rig.clock.wall_s() + 1e6, (), 0.0, reason="dns"))
+    assert rig.take() is None
+    assert rig.frontier.qualifying == 2
+    rig.close()
+
+
 def test_hosts_that_wait_for_the_qualifier_cost_nothing_until_it_has_room(directory: Path) -> None:
     rig = Rig(directory, FrontierConfig(qualifying=2, hosts_cached=50, due_cached=80))
     for number in range(500):

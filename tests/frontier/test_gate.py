@@ -85,7 +85,7 @@ def test_who_could_not_connect_keeps_nobody_from_the_address() -> None:
 
 
 def test_a_content_network_with_ten_thousand_hosts_has_twenty_requests_in_flight(directory: Path) -> None:
-    rig = Rig(directory, FrontierConfig(qualifying=20_000))
+    rig = Rig(directory, FrontierConfig(qualifying=20_000, new_hosts=20_000))
     for number in range(10_000):
         rig.add(f"http://h{number}.d{number}.example/")
     assert len(rig.qualify(address=ADDRESS)) == 10_000

@@ -103,7 +103,8 @@ def _dns(now: Vitals) -> Warning_ | None:
         return Warning_(
             "dns-bound",
             f"{now.progress.qualifying:,} new hosts wait for DNS and robots.txt, which is the most at once",
-            "more at once: --set frontier.qualifying=1000 --set qualifier.parallel=1000; or a nearer name server",
+            "more at once: --set frontier.qualifying=1000 --set qualifier.parallel=1000 "
+            "--set transport.connections=2000; or a nearer name server",
         )
     return None
 

@@ -12,8 +12,9 @@ owns the known keys. All of them change the state's open group and nothing else,
 together.
 
 `rate.py` is how fast the crawl as a whole may go, `order.py` how a queue is ordered and what becomes of it when the
-order changes, `count.py` limits URLs that differ in their queries only. The gate can be paused, and holds blocked hosts
-back with their queues. Settings that a running crawl can change are taken over by `reconfigure`.
+order changes, `asked.py` how many hosts the qualifier has, `count.py` limits URLs that differ in their queries only.
+The gate can be paused, and holds blocked hosts back with their queues. Settings that a running crawl can change are
+taken over by `reconfigure`.
 
 `api.py` has the contracts; `disk.py` is the frontier, step by step.
 """

@@ -15,6 +15,7 @@ import msgspec
 from whimbrel.clock import Clock
 from whimbrel.flow import Needs, Provider
 from whimbrel.frontier.api import UrlSeen
+from whimbrel.frontier.asked import Asked
 from whimbrel.frontier.count import QueryCounts
 from whimbrel.frontier.gate import Gate
 from whimbrel.frontier.health import forgiven, judged
@@ -49,7 +50,7 @@ class DiskFrontier(Provider, Told):
     Config = FrontierConfig
     live = frozenset(
         {"order", "max_pages", "max_pages_per_host", "max_bytes_per_s", "max_pages_per_s", "refuse", "max_queries"}
-        | {"retry_s", "park_after", "park_s", "qualifying"}
+        | {"retry_s", "park_after", "park_s", "qualifying", "new_hosts"}
     )
     fixed = "visits under way and the queues belong to it"
     lasting = frozenset({"mode"})
@@ -71,7 +72,7 @@ class DiskFrontier(Provider, Told):
         self._turns = Turns(config, state, self.table, self.gate, self.clock)
         self._ready: deque[Host] = deque()
         self._due: deque[HostDue] = deque()
-        self._qualifying = 0
+        self._asked = Asked()
         self._visiting = 0
         self._requesting = 0
         """Of these, those that are more than a refusal."""
@@ -119,7 +120,7 @@ class DiskFrontier(Provider, Told):
 
     @property
     def qualifying(self) -> int:
-        return self._qualifying
+        return self._asked.count
 
     @property
     def paused(self) -> bool:
@@ -226,7 +227,7 @@ class DiskFrontier(Provider, Told):
             self.gate.wake(now_s)
         if self._ready:
             return self._ready.popleft()
-        return self._turns.next(now_s, asking=self._qualifying < self.config.qualifying)
+        return self._turns.next(now_s, asking=self._asked.has_room(self.config, now_s))
 
     def _try(self, host: Host, now_s: float) -> Visit | None:
         """Its next visit; None when something stops it, which then knows where the host waits."""
@@ -240,7 +241,7 @@ class DiskFrontier(Provider, Told):
             turns.wait(host)
             return None
         if found is None or is_over(found, wall_s):
-            if self._qualifying < self.config.qualifying and turns.due_s(host) <= now_s + ROUNDED_S:
+            if turns.due_s(host) <= now_s + ROUNDED_S and self._asked.has_room(self.config, now_s):
                 self._ask_qualifier(host, wall_s)
             else:
                 turns.wait(host)
@@ -271,9 +272,7 @@ class DiskFrontier(Provider, Told):
         self._visiting += 1
         self._requesting += 1
         self.rate.let_out(now_s)
-        return Visit(
-            *(restore(entry.url), entry.depth, entry.source, entry.redirects, entry.attempt, address, key),
-        )
+        return Visit(restore(entry.url), entry.depth, entry.source, entry.redirects, entry.attempt, address, key)
 
     def _called(self, host: Host) -> bool:
         self._ready.append(host)
@@ -294,12 +293,10 @@ class DiskFrontier(Provider, Told):
         self._queues.pop(host)
         self._visiting += 1
         self._ready.appendleft(host)
-        return Visit(
-            *(restore(entry.url), entry.depth, entry.source, entry.redirects, entry.attempt, "", key, reason),
-        )
+        return Visit(restore(entry.url), entry.depth, entry.source, entry.redirects, entry.attempt, "", key, reason)
 
     def _ask_qualifier(self, host: Host, wall_s: float) -> None:
-        self._qualifying += 1
+        self._asked.add(host.id, self.clock.now_s())
         before = host.record.qualification
         if before is not None:
             before = msgspec.structs.replace(before, robots=self.table.robots(host))
@@ -311,7 +308,7 @@ class DiskFrontier(Provider, Told):
         """The qualifier's answer for a host that `take_host` gave it."""
         host = self.table.get(self.table.id_of(name.site, name.host))
         record = host.record
-        self._qualifying -= 1
+        self._asked.remove(host.id)
         if record.unruled and found.reason == "robots-unreachable" and found.addresses:
             until_s = self.clock.wall_s() + _UNRULED_S
             found = msgspec.structs.replace(found, standing="qualified", until_s=until_s, robots="", reason="")
@@ -330,8 +327,9 @@ class DiskFrontier(Provider, Told):
 
     def unqualified(self, name: HostName) -> None:
         """The qualifier could not find anything out: the host is blocked by now."""
-        self._qualifying -= 1
-        self._turns.wait(self.table.get(self.table.id_of(name.site, name.host)))
+        host = self.table.get(self.table.id_of(name.site, name.host))
+        self._asked.remove(host.id)
+        self._turns.wait(host)
         self._tell()
 
     def due_in_s(self) -> float | None:
@@ -345,7 +343,8 @@ class DiskFrontier(Provider, Told):
         retry_s = self._queues.retry_s
         times = (
             None if retry_s is None else retry_s - self._turns.wall_s,
-            self._turns.next_s(asking=self._qualifying < self.config.qualifying),
+            self._turns.next_s(asking=self._asked.has_room(self.config, now_s)),
+            self._asked.next_s(self.config),
             self.gate.next_s(),
         )
         next_s = min((time_s for time_s in times if time_s is not None), default=None)

@@ -29,8 +29,11 @@ class FrontierConfig(Config, frozen=True):
     """How long, the first time, the second time and so on; after the last the host is given up."""
     max_queries: int | None = 1000
     """URLs of one host, path and set of query keys."""
-    qualifying: int = 256
+    qualifying: int = 512
     """Hosts that may be with the qualifier at once."""
+    new_hosts: int = 128
+    """Of these, those that have been with it for less than a second: about twice as many as there are connections for
+    when they come back."""
     hosts_cached: int = 20_000
     """Hosts kept in memory; those that are busy, or changed since the last commit, come on top."""
     due_cached: int = 50_000

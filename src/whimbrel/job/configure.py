@@ -18,6 +18,7 @@ from whimbrel.url import Url, parse
 from whimbrel.version import __version__
 
 MOST_HOPS = 20
+_FEWEST_NEW = 16
 
 
 def configured(options: CrawlOptions, directory: Path, known: Registry, rules: Rules | None = None) -> Wiring:
@@ -109,6 +110,7 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
             "max_pages_per_s": options.max_pages_per_s,
             "refuse": refuse,
             "agent": token,
+            "new_hosts": max(_FEWEST_NEW, 2 * options.connections),
         },
         "router": {
             "seeds": tuple(url.text for url in seeds(options)),

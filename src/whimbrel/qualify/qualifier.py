@@ -12,7 +12,7 @@ from whimbrel.url import Domains
 
 
 class QualifierConfig(QualifyConfig, frozen=True):
-    parallel: int = 256
+    parallel: int = 512
     """Hosts that are qualified at once. Each has at most one request under way."""
 
 

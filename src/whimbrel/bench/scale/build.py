@@ -59,7 +59,7 @@ class _Builder:
             "seen": DiskSeen(SeenConfig()),
             "content": RocksContent(),
             "gate": Gate(GateConfig(delay_s=0.0)),
-            "frontier": DiskFrontier(FrontierConfig(qualifying=100_000)),
+            "frontier": DiskFrontier(FrontierConfig(qualifying=100_000, new_hosts=100_000)),
             "router": Router(RouterConfig(seeds=("http://seed.test/",), scope="any")),
             "journal": Journal(JournalConfig(directory=str(directory), every_s=3600.0)),
             "settlement": Settlement(SettlementConfig()),
