@@ -35,6 +35,7 @@ from whimbrel.flow import ChangeFailed, FlowError, check
 from whimbrel.flow.toml import wiring_text
 from whimbrel.flow.wiring import Wiring
 from whimbrel.job.configure import configured, seed_url
+from whimbrel.job.descriptor import allow_files
 from whimbrel.job.options import CrawlOptions, Given, OptionError, combined
 from whimbrel.job.running import Running
 from whimbrel.job.stored import keep_job, write_whole
@@ -250,6 +251,7 @@ class Steward:
         given, kept = change(running.given), change(running.kept)
         said = len(running.job.report().changes)
         try:
+            allow_files(given.options.connections)
             wiring = configured(given.options, running.directory, running.registry, running.rules)
             check(wiring, running.registry)
             await running.job.apply(wiring)

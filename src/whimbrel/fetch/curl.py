@@ -25,7 +25,7 @@ class CurlTransport(Provider):
     """
 
     Config = CurlConfig
-    live = frozenset({"connections"})
+    live = frozenset({"connections", "kept"})
     metrics = (
         Metric("transport_exchanges", "gauge", "Requests under way, robots.txt included.", lambda own: own.under_way),
     )
@@ -47,6 +47,11 @@ class CurlTransport(Provider):
         # A first handle now: a configuration that libcurl refuses is an error here and not in the first visit.
         self._free.append(Handle(self.config, self._networks, self.clock))
         self._watch = Watch(self._loop, self.config.kept, self._ended)
+
+    def reconfigure(self, config: CurlConfig) -> None:
+        super().reconfigure(config)
+        if self._watch is not None:
+            self._watch.keep(config.kept)
 
     async def close(self) -> None:
         """Exchanges under way end with trouble `closed`."""

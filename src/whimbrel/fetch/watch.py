@@ -41,6 +41,10 @@ class Watch:
         self.multi = pycurl.CurlMulti()
         self.multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch_socket)
         self.multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
+        self.keep(most_connections)
+
+    def keep(self, most_connections: int) -> None:
+        """So many stay open, those in use included."""
         self.multi.setopt(pycurl.M_MAXCONNECTS, most_connections)
 
     def close(self) -> None:

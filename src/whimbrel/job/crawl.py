@@ -16,6 +16,7 @@ from whimbrel.flow import Job, Plan, Registry, Report, Timeouts, check
 from whimbrel.frontier.disk import DiskFrontier
 from whimbrel.handle.rule import Rules
 from whimbrel.job.configure import configured, seeds
+from whimbrel.job.descriptor import allow_files
 from whimbrel.job.handling import hatched, rules_of
 from whimbrel.job.options import JOB_FILE, Given, OptionError
 from whimbrel.job.parts import registry
@@ -38,6 +39,7 @@ def plan_of(given: Given, directory: Path, rules: Rules | None = None) -> tuple[
         raise OptionError("there is no seed; name a URL, or a file of URLs with --seeds")
     if options.mode == "broad" and not options.contact:
         raise OptionError("a broad crawl needs --contact: a URL or mail address for those whose sites are visited")
+    allow_files(options.connections)
     found = registry(*map(Path, options.with_files))
     return check(configured(options, directory, found, rules), found), found
 
