@@ -14,6 +14,11 @@ _SUPPRESS_CONNECT_HEADERS: Final = 265
 _BUFFER_BYTES: Final = 128 * 1024
 """One buffer that all transfers of a thread share: larger saves calls to read and costs nothing per connection."""
 
+_GROUPS: Final = "X25519:P-256:X448:P-384:P-521"
+"""OpenSSL would make a key of ML-KEM for every connection and send it, too, so that what is public anyway stays secret
+in the days of quantum computers: a twentieth of a crawl of many small hosts, and a first message that some old
+machines on the way drop because it needs two packets."""
+
 
 class CurlConfig(Config, frozen=True):
     user_agent: str = "whimbrel"
@@ -119,6 +124,8 @@ def constant_options(config: CurlConfig) -> dict[int, Any]:
         options[_SUPPRESS_CONNECT_HEADERS] = 1
     if config.cookies:
         options[pycurl.COOKIEFILE] = config.cookies
+    if "OpenSSL/" in pycurl.version:
+        options[pycurl.SSL_EC_CURVES] = _GROUPS
     return options | _trust(config.ca)
 
 
