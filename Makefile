@@ -17,7 +17,7 @@ demo: setup ## crawl a simulated web on this machine and compare the result with
 test: setup tools check unit ## all checks and the default tests
 
 test-long: setup long-tools ## the tests that take minutes
-	$(BIN)/pytest -m long --timeout 1800
+	$(BIN)/pytest -m long
 
 check: lint types layers ## style, types and layers
 
