@@ -13,12 +13,17 @@ _OTHERS: Final = 256
 def allow_files(connections: int) -> None:
     """Have the system allow what so many connections need; OptionError when it does not. Without it hosts would be
     called unreachable because of us."""
-    needed = max(most_exchanges(connections), kept_connections(connections)) + _OTHERS
+    needed = _needed(connections)
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most not in (resource.RLIM_INFINITY, -1) and most < needed:
+        advice = "ask for fewer connections, or raise the limit" if most >= _needed(1) else "raise the limit"
         raise OptionError(
             f"--connections {connections} needs {needed:,} open files, and this system allows a process {most:,}; "
-            f"ask for fewer connections, or raise the limit: ulimit -n {needed}"
+            f"{advice}: ulimit -n {needed}"
         )
     if now != resource.RLIM_INFINITY and now < needed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, most))
+
+
+def _needed(connections: int) -> int:
+    return max(most_exchanges(connections), kept_connections(connections)) + _OTHERS
