@@ -119,6 +119,9 @@ class Async(Component):
 
     async def woken(self, timeout_s: float | None = None) -> None:
         """Wait until an input has an item or has ended, an output has room, draining begins, or the time is up."""
+        if timeout_s is None:
+            await self.activity.wait()
+            return
         # Not `wait_for`: up to Python 3.11 it forgets a cancellation that comes together with what it waits for.
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
