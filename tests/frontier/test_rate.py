@@ -34,3 +34,7 @@ def test_bytes_are_paid_for_one_after_the_other() -> None:
     rate.received(500, 10.0)
     rate.received(1_000, 10.0)
     assert rate.free_s == 11.5
+    rate.received(1_000, 12.0)  # Half a second late, which is caught up on.
+    assert rate.free_s == 12.5
+    rate.received(1_000, 20.0)
+    assert rate.free_s == 20.0

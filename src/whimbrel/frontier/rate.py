@@ -15,6 +15,8 @@ class Rate:
         """Before this nothing is let out."""
         self._next_s: float | None = None
         """None before the first page: there is nothing to catch up on."""
+        self._paid_s: float | None = None
+        """The same of bytes."""
         self.limit(pages_per_s, bytes_per_s)
 
     def limit(self, pages_per_s: float | None, bytes_per_s: int | None) -> None:
@@ -23,6 +25,8 @@ class Rate:
         self._bytes_per_s = bytes_per_s
         if not self._page_s:
             self._next_s = None
+        if not bytes_per_s:
+            self._paid_s = None
 
     @property
     def limited(self) -> bool:
@@ -34,11 +38,16 @@ class Rate:
     def let_out(self, now_s: float) -> None:
         """A page is asked for: the next one may be a little later."""
         if self._page_s:
-            due_s = now_s if self._next_s is None else max(self._next_s, now_s - _BURST_S)
-            self._next_s = due_s + self._page_s
+            self._next_s = _due_s(self._next_s, now_s) + self._page_s
             self.close(self._next_s)
 
     def received(self, size: int, now_s: float) -> None:
         """Nothing more for as long as these bytes are worth."""
         if self._bytes_per_s:
-            self.free_s = max(self.free_s, now_s) + size / self._bytes_per_s
+            self._paid_s = _due_s(self._paid_s, now_s) + size / self._bytes_per_s
+            self.close(self._paid_s)
+
+
+def _due_s(planned_s: float | None, now_s: float) -> float:
+    """When what happens now should have happened."""
+    return now_s if planned_s is None else max(planned_s, now_s - _BURST_S)
