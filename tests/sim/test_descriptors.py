@@ -36,7 +36,7 @@ def test_a_low_limit_on_open_files_is_raised_where_that_is_allowed_and_else_said
         assert outcomes["stored"] > 480
         done = crawled_under("-n 500", served, tmp_path / "low")
         assert done.returncode == 2
-        assert "--connections 250 needs 1,018 open files, and this system allows a process 500" in done.stderr
+        assert "so many connections need 1,018 open files, and this system allows a process 500" in done.stderr
         assert "ulimit -n 1018" in done.stderr
         assert not (tmp_path / "low").exists()
 
@@ -45,7 +45,7 @@ def test_more_connections_than_files_are_refused_while_it_runs(tmp_path: Path) -
     spec = WebSpec(hosts=20, pages=200, latency_ms=20, robots={}, exhibits={})
     with crawling(spec, tmp_path) as crawl:
         resource.prlimit(crawl.process.pid, resource.RLIMIT_NOFILE, (1_100, 1_500))
-        with pytest.raises(Refused, match="needs 6,506 open files, and this system allows a process 1,500"):
+        with pytest.raises(Refused, match="need 6,506 open files, and this system allows a process 1,500"):
             crawl.control.carry_out(Speed(connections=5_000))
         crawl.control.carry_out(Speed(connections=600))
         crawl.until(lambda now: now["progress"]["visited"] > 100, "it goes on")

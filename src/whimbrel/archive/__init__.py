@@ -6,9 +6,9 @@ revisit where the same payload is kept already, then the request, then metadata 
 *segment*, a file that opens with a warcinfo record. A segment that is full is sealed and gets an index, its *CDXJ*.
 
 The life of a capture: the committer hands it to `append` (`warc.py`); `record.py` writes its records, with the head of
-the response made safe by `head.py`; `member.py` compresses them; one write puts them at the end of the open segment.
-`sync` makes them durable. Then the committer notes the lengths of all segments, and from then on the capture exists.
-After a crash, `cut` goes back to the lengths last noted.
+the response made safe by `head.py`; `member.py` compresses them, but for payloads that are compressed already; one
+write puts them at the end of the open segment. `sync` makes them durable. Then the committer notes the lengths of all
+segments, and from then on the capture exists. After a crash, `cut` goes back to the lengths last noted.
 
 `read.py` reads segments, `cdxj.py` indexes them, `verify.py` looks for damage.
 

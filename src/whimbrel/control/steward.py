@@ -251,9 +251,8 @@ class Steward:
         given, kept = change(running.given), change(running.kept)
         said = len(running.job.report().changes)
         try:
-            allow_files(given.options.connections)
             wiring = configured(given.options, running.directory, running.registry, running.rules)
-            check(wiring, running.registry)
+            allow_files(check(wiring, running.registry))
             await running.job.apply(wiring)
         except (OptionError, FlowError, ValueError) as error:
             kind = Refused if running.job.state == "running" else ControlError

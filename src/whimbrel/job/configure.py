@@ -20,17 +20,8 @@ from whimbrel.version import __version__
 MOST_HOPS = 20
 _FEWEST_NEW = 16
 _QUALIFYING = 512
+"""What the qualifier may have under way besides visits."""
 _FEWEST_KEPT = 200
-
-
-def most_exchanges(connections: int) -> int:
-    """Visits and what the qualifier asks for, under way at once."""
-    return connections + _QUALIFYING
-
-
-def kept_connections(connections: int) -> int:
-    """One for each visit under way, and some for hosts that are between two of them."""
-    return max(_FEWEST_KEPT, connections * 5 // 4)
 
 
 def configured(options: CrawlOptions, directory: Path, known: Registry, rules: Rules | None = None) -> Wiring:
@@ -150,8 +141,8 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
             "allow_networks": options.allow_network,
             "ca": options.ca,
             "max_bytes": options.max_file_size,
-            "connections": most_exchanges(options.connections),
-            "kept": kept_connections(options.connections),
+            "connections": options.connections + _QUALIFYING,
+            "kept": max(_FEWEST_KEPT, options.connections * 5 // 4),  # Some for hosts between two visits.
             "spill_directory": str(directory),
         },
     }

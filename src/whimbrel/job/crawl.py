@@ -39,9 +39,10 @@ def plan_of(given: Given, directory: Path, rules: Rules | None = None) -> tuple[
         raise OptionError("there is no seed; name a URL, or a file of URLs with --seeds")
     if options.mode == "broad" and not options.contact:
         raise OptionError("a broad crawl needs --contact: a URL or mail address for those whose sites are visited")
-    allow_files(options.connections)
     found = registry(*map(Path, options.with_files))
-    return check(configured(options, directory, found, rules), found), found
+    plan = check(configured(options, directory, found, rules), found)
+    allow_files(plan)
+    return plan, found
 
 
 def crawl(
