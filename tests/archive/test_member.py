@@ -1,12 +1,12 @@
 """Members are read by the standard library, whatever the record holds; and what cannot get smaller is stored."""
 
 import gzip
-import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.archive.sample import noise_bytes
 from whimbrel.archive.member import LIBRARIES, compressor
 
 HEAD = b"WARC/1.1\r\nWARC-Type: response\r\nContent-Type: application/http;msgtype=response\r\n\r\n"
@@ -15,8 +15,8 @@ END = b"\r\n\r\n"
 SIZES = (0, 1, 1_999, 2_000, 65_535, 65_536, 131_070, 200_000, 1_500_000)
 
 
-def noise(size: int, seed: int = 1) -> bytes:
-    return b"\xff" + random.Random(seed).randbytes(size - 1) if size else b""  # noqa: S311
+def noise(size: int) -> bytes:
+    return noise_bytes(1, size)
 
 
 @pytest.mark.parametrize(("library", "level"), [(name, one) for name, levels in LIBRARIES.items() for one in levels])

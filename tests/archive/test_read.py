@@ -83,29 +83,24 @@ def test_a_record_that_is_not_one_is_named(tmp_path: Path, record: bytes, what: 
         list(read_records(path))
 
 
-LINES = st.lists(
-    st.sampled_from(
-        [
-            b"HTTP/1.1 200 OK",
-            b"A: b",
-            b" folded",
-            b"\xa0",
-            b"\x1f",
-            b"",
-            b" ",
-            b"\t",
-            b"\r",
-            b"no colon",
-            b"\xff\xfe",
-            b"\x00",
-        ]
-    ),
-    max_size=6,
-)
+LINES = [
+    b"HTTP/1.1 200 OK",
+    b"A: b",
+    b" folded",
+    b"\xa0",
+    b"\x1f",
+    b"",
+    b" ",
+    b"\t",
+    b"\r",
+    b"words",
+    b"\xff\xfe",
+    b"\x00",
+]
 
 
 @given(
-    lines=LINES,
+    lines=st.lists(st.sampled_from(LINES), max_size=6),
     ends=st.lists(st.sampled_from([b"\r\n", b"\n"]), min_size=7, max_size=7),
     payload=st.sampled_from([b"", b"\r\n\r\n", b"\n", b"text\r\n\r\nmore"]),
     kind=st.sampled_from([b"Content-Type: application/http", b"content-type: application/http", b"Content-Type: x/y"]),
