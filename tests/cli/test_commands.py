@@ -83,6 +83,18 @@ def test_a_second_web_does_not_disturb_the_first(tmp_path: Path) -> None:
         assert (tmp_path / "web" / "control.sock").stat().st_mode & 0o077 == 0
 
 
+def test_a_web_is_served_and_asked_from_a_directory_deeper_than_the_address_of_a_socket(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["a-directory-of-thirty-letters"] * 6)
+    with serve(WebSpec(hosts=1), deep):
+        again = run("simweb", "serve", "--free-ports", "--state", str(deep))
+        assert again.code == 2
+        assert "runs from" in again.err
+        status = run("simweb", "status", "--state", str(deep))
+        assert status.code == 0, status.err
+        assert (deep / "control.sock").stat().st_mode & 0o077 == 0
+    assert not (deep / "control.sock").exists()
+
+
 def test_the_truth_of_stored_pages_is_what_is_stored(tmp_path: Path) -> None:
     warc = tmp_path / "one.warc"
     http = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno"

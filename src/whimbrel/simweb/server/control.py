@@ -5,14 +5,18 @@ The socket belongs to its owner (mode 0600), takes one JSON line and answers wit
 
 import asyncio
 import json
+import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from whimbrel.simweb.server.service import Service
 
 _TIMEOUT_S: Final = 10.0
-_MAX_LINE: Final = 4096
+_ADDRESS_BYTES: Final = 107
+"""What the address of a Unix socket has room for; the standard says no more than that it is short."""
 
 
 class ControlError(RuntimeError):
@@ -51,11 +55,25 @@ class Control:
         return {"error": "the commands are status and advance"}
 
 
+@contextmanager
+def address(path: Path) -> Iterator[str]:
+    """A name for the socket at `path` that fits into an address, also where directories lie deep. Valid within."""
+    if len(os.fsencode(path)) <= _ADDRESS_BYTES:
+        yield str(path)
+        return
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
+
+
 def answers(path: Path) -> bool:
     """Whether a server listens at the socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         try:
-            sock.connect(str(path))
+            with address(path) as name:
+                sock.connect(name)
         except OSError:
             return False
         return True
@@ -66,7 +84,8 @@ def ask(path: Path, command: dict[str, object]) -> dict[str, object]:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         sock.settimeout(_TIMEOUT_S)
         try:
-            sock.connect(str(path))
+            with address(path) as name:
+                sock.connect(name)
         except OSError as error:
             raise ControlError(f"no simulated web answers at {path}: {error}") from error
         sock.sendall(json.dumps(command).encode() + b"\n")

@@ -17,7 +17,7 @@ import msgspec
 
 from whimbrel.simweb.clock import VirtualClock
 from whimbrel.simweb.host import Hosts
-from whimbrel.simweb.server.control import Control, answers
+from whimbrel.simweb.server.control import Control, address, answers
 from whimbrel.simweb.server.http1 import Http1
 from whimbrel.simweb.server.listen import (
     BACKLOG,
@@ -224,7 +224,8 @@ async def _service(
         service = Service(site, clock, log, codings)
         others = os.umask(0o177)
         try:
-            control = await asyncio.start_unix_server(Control(service).handle, path)
+            with address(path) as name:
+                control = await asyncio.start_unix_server(Control(service).handle, name)
         finally:
             os.umask(others)
         tasks = [asyncio.create_task(_sweep(service)), asyncio.create_task(service.pulse.beat())]
