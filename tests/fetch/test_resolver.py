@@ -114,6 +114,15 @@ def test_a_slow_answer_is_waited_for(web: Served) -> None:
     run(scene())
 
 
+def test_a_slow_answer_is_waited_for_where_others_are_quick(web: Served) -> None:
+    async def scene() -> None:
+        async with resolver(web.running.dns_port, tries=DnsConfig().tries) as made:
+            await asyncio.gather(*(made.resolve(web.web.hosts.name(number)) for number in range(20)))
+            assert (await made.resolve(exhibit(web, "dns-slow"))).addresses
+
+    run(scene())
+
+
 def test_an_answer_holds_for_its_clamped_time_and_then_is_asked_for_again(web: Served) -> None:
     async def scene() -> None:
         clock = HandClock()

@@ -22,9 +22,10 @@ class DnsConfig(Config, frozen=True):
     server: str = ""
     """ADDRESS:PORT of a name server; empty is the system's."""
     timeout_s: float = 3.0
-    """For the first try at a question; c-ares waits longer at each further one."""
-    tries: int = 2
-    """For each question."""
+    """For the first try at a question, as long as it is not known how quick the server is."""
+    tries: int = 5
+    """For each question. c-ares waits five times as long as answers took of late, a quarter of a second at least, and
+    up to twice as long at each further try: where answers are quick, five tries take four to eight seconds."""
     min_ttl_s: float = 300.0
     """Answers hold at least this long, whatever they say."""
     max_ttl_s: float = 6 * 3600.0
