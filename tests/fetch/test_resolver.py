@@ -1,6 +1,7 @@
 """Addresses of hosts, against the simulated web's name server."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -28,7 +29,7 @@ class HandClock:
 
 @asynccontextmanager
 async def resolver(port: int, clock: HandClock | None = None, **options: Any) -> AsyncIterator[DnsResolver]:
-    made = DnsResolver(DnsConfig(server=f"127.0.0.1:{port}", **{"timeout_s": 0.3, "tries": 1, **options}))
+    made = DnsResolver(DnsConfig(server=f"127.0.0.1:{port}", **{"timeout_s": 0.3, **options}))
     made.bind("clock", clock or HandClock())
     await made.open()
     try:
@@ -116,9 +117,21 @@ def test_a_slow_answer_is_waited_for(web: Served) -> None:
 
 def test_a_slow_answer_is_waited_for_where_others_are_quick(web: Served) -> None:
     async def scene() -> None:
-        async with resolver(web.running.dns_port, tries=DnsConfig().tries) as made:
+        async with resolver(web.running.dns_port, timeout_s=DnsConfig().timeout_s) as made:
             await asyncio.gather(*(made.resolve(web.web.hosts.name(number)) for number in range(20)))
             assert (await made.resolve(exhibit(web, "dns-slow"))).addresses
+
+    run(scene())
+
+
+@pytest.mark.parametrize("questions", [0, 20])
+def test_a_question_is_given_up_after_its_time_whatever_was_learnt_of_the_server(web: Served, questions: int) -> None:
+    async def scene() -> None:
+        async with resolver(web.running.dns_port, timeout_s=2.0, tries=20) as made:
+            await asyncio.gather(*(made.resolve(web.web.hosts.name(number)) for number in range(questions)))
+            started_s = time.monotonic()
+            assert not (await made.resolve(exhibit(web, "dns-silent"))).addresses
+            assert 1.9 < time.monotonic() - started_s < 10
 
     run(scene())
 

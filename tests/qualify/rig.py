@@ -93,7 +93,7 @@ async def transport(**options: Any) -> AsyncIterator[CurlTransport]:
 async def names(web: Served) -> AsyncIterator[DnsResolver]:
     """Forgets failures at once, so that a host can recover within a test."""
     server = f"127.0.0.1:{web.running.dns_port}"
-    made = DnsResolver(DnsConfig(server=server, timeout_s=1.5, tries=1, failure_ttl_s=0.0))
+    made = DnsResolver(DnsConfig(server=server, timeout_s=1.5, failure_ttl_s=0.0))
     made.bind("clock", SystemClock())
     await made.open()
     try:

@@ -23,7 +23,7 @@ QUICK = {
     "transport.min_speed_window_s": 2.0,
     "transport.max_bytes": 5_000_000,
     "resolver.timeout_s": 2.5,
-    "resolver.tries": 3,
+    "resolver.tries": 4,
     "resolver.failure_ttl_s": 0.1,
     "journal.reserve_bytes": 1_000_000,
 }

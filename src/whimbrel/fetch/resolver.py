@@ -12,6 +12,8 @@ from whimbrel.clock import Clock
 from whimbrel.fetch.api import Resolution
 from whimbrel.flow import Config, Needs, Provider
 
+_FIRST_TRY_S: Final = 1.0
+"""How long c-ares waits as long as it does not know how quick the server is."""
 _MOST_ASKED: Final = 5_000
 """Questions on one channel."""
 _FOR_EVER_S: Final = 6 * 3600.0
@@ -21,11 +23,11 @@ _FOR_EVER_S: Final = 6 * 3600.0
 class DnsConfig(Config, frozen=True):
     server: str = ""
     """ADDRESS:PORT of a name server; empty is the system's."""
-    timeout_s: float = 3.0
-    """For the first try at a question, as long as it is not known how quick the server is."""
+    timeout_s: float = 8.0
+    """For a question, with all its tries."""
     tries: int = 5
-    """For each question. c-ares waits five times as long as answers took of late, a quarter of a second at least, and
-    up to twice as long at each further try: where answers are quick, five tries take four to eight seconds."""
+    """For a question. c-ares waits five times as long as answers took of late, a quarter of a second at least, and up
+    to twice as long at each further try: where answers are quick, five tries take four to eight seconds."""
     min_ttl_s: float = 300.0
     """Answers hold at least this long, whatever they say."""
     max_ttl_s: float = 6 * 3600.0
@@ -70,7 +72,7 @@ class DnsResolver(Provider):
     def _made(self) -> aiodns.DNSResolver:
         config: DnsConfig = self.config
         servers = [config.server] if config.server else None
-        return aiodns.DNSResolver(nameservers=servers, timeout=config.timeout_s, tries=config.tries)
+        return aiodns.DNSResolver(nameservers=servers, timeout=_FIRST_TRY_S, tries=config.tries)
 
     async def close(self) -> None:
         """Questions under way are answered with nothing."""
@@ -126,10 +128,10 @@ class DnsResolver(Provider):
         channel = self._open_channel()
         channel.under_way += 1
         try:
-            return list((await channel.dns.query_dns(host, kind)).answer)
+            return await self._answer(channel.dns, host, kind)
         except aiodns.error.DNSError as error:
             return await self._query_alone(host, kind) if error.args[0] == aiodns.error.ARES_EBADRESP else []
-        except (UnicodeError, ValueError):
+        except (TimeoutError, UnicodeError, ValueError):
             return []
         finally:
             channel.under_way -= 1
@@ -152,9 +154,13 @@ class DnsResolver(Provider):
         on that channel, and nobody can tell whose the garbage was."""
         async with self._made() as channel:
             try:
-                return list((await channel.query_dns(host, kind)).answer)
-            except aiodns.error.DNSError:
+                return await self._answer(channel, host, kind)
+            except (TimeoutError, aiodns.error.DNSError):
                 return []
+
+    async def _answer(self, dns: aiodns.DNSResolver, host: str, kind: str) -> list[Any]:
+        async with asyncio.timeout(self.config.timeout_s):
+            return list((await dns.query_dns(host, kind)).answer)
 
 
 class StaticConfig(Config, frozen=True):
