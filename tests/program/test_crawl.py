@@ -46,6 +46,13 @@ def test_a_crawl_runs_and_answers(site: str, tmp_path: Path) -> None:
     assert (result.failures, result.limit) == ([], "")
 
 
+def test_the_speed_of_a_run_is_that_of_the_whole_run_and_of_no_other(site: str, tmp_path: Path) -> None:
+    first = own(site, max_pages=5, max_pages_per_s=10.0).run(tmp_path / "out").progress
+    assert first.pages_per_s == pytest.approx(first.visited / first.elapsed_s)
+    again = own(site, max_pages=1000).run(tmp_path / "out", resume=True).progress
+    assert again.pages_per_s == pytest.approx((again.visited - first.visited) / again.elapsed_s)
+
+
 def test_a_directory_is_not_crawled_into_twice_but_can_be_resumed(site: str, tmp_path: Path) -> None:
     first = own(site, max_pages=5).run(tmp_path / "out")
     assert (first.state, first.limit) == ("stopped", "--max-pages 5")

@@ -16,7 +16,7 @@ from whimbrel.flow.wiring import used_name
 from whimbrel.job.configure import configured
 from whimbrel.job.options import OptionError
 from whimbrel.job.parts import registry
-from whimbrel.job.progress import Watch
+from whimbrel.job.progress import final
 from whimbrel.job.stored import stored_job
 from whimbrel.program.story import story_of, unvisited
 from whimbrel.query.opened import Opened
@@ -79,7 +79,7 @@ class Source:
             state="not running" if last.state == "running" else last.state,
             version=__version__,
             pid=0,
-            progress=Watch(self.directory).final(last, 0.0),
+            progress=final(last),
             commit=last.number,
             commit_age_s=0.0,
             memory_bytes=0,

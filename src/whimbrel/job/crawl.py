@@ -20,7 +20,7 @@ from whimbrel.job.descriptor import allow_files
 from whimbrel.job.handling import hatched, rules_of
 from whimbrel.job.options import JOB_FILE, Given, OptionError
 from whimbrel.job.parts import registry
-from whimbrel.job.progress import Progress, Result, Watch
+from whimbrel.job.progress import Progress, Result, final
 from whimbrel.job.running import Attend, Running, Say, Show
 from whimbrel.job.stop import Stop
 from whimbrel.job.stored import keep_job, stored_job
@@ -84,8 +84,7 @@ def resume(
     finished = _finished(directory)
     if finished is not None:
         say(f"{directory} is done: nothing is left to do")
-        progress = Watch(directory).final(finished, 0.0)
-        return Result(report=Report("done"), progress=progress, committed=finished)
+        return Result(report=Report("done"), progress=final(finished), committed=finished)
     plan, found = plan_of(given, directory, rules)
     known = rules_of(found, rules)
     if given.options.handlers and not known:
@@ -163,7 +162,7 @@ async def _crawl(running: Running, stop: Stop, attend: Attend | None) -> Result:
     if current_thread() is main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, interrupted)
-    began_s = time.monotonic()
+    began_s, before = time.monotonic(), _last(directory).counters.get("visits", 0)
     watcher = asyncio.create_task(_watch(running))
     try:
         async with nullcontext() if attend is None else attend(running):
@@ -172,9 +171,9 @@ async def _crawl(running: Running, stop: Stop, attend: Attend | None) -> Result:
         stop.detach()
         watcher.cancel()
     committed = _last(directory)
-    final = running.watch.final(committed, time.monotonic() - began_s)
-    running.show(final)
-    return Result(report=report, progress=final, committed=committed, limit=_limit(running.given, job, final))
+    progress = final(committed, time.monotonic() - began_s, before)
+    running.show(progress)
+    return Result(report=report, progress=progress, committed=committed, limit=_limit(running.given, job, progress))
 
 
 def _last(directory: Path) -> Committed:

@@ -116,17 +116,17 @@ class Watch:
             queues=dict(queues),
         )
 
-    def final(self, committed: Committed, elapsed_s: float) -> Progress:
-        """What became durable."""
-        counters = committed.counters
-        begun = self._history[0][1] if self._history else 0
-        return Progress(
-            **_counted(counters),
-            elapsed_s=elapsed_s,
-            pages_per_s=(counters.get("visits", 0) - begun) / elapsed_s if elapsed_s else 0.0,
-            queued=counters.get("queued", 0),
-            hosts=counters.get("hosts", 0),
-        )
+
+def final(committed: Committed, elapsed_s: float = 0.0, before: int = 0) -> Progress:
+    """What became durable in a run of `elapsed_s`; earlier ones had made `before` visits."""
+    counters = committed.counters
+    return Progress(
+        **_counted(counters),
+        elapsed_s=elapsed_s,
+        pages_per_s=(counters.get("visits", 0) - before) / elapsed_s if elapsed_s else 0.0,
+        queued=counters.get("queued", 0),
+        hosts=counters.get("hosts", 0),
+    )
 
 
 def under(counters: Mapping[str, int], prefix: str) -> dict[str, int]:
