@@ -75,10 +75,16 @@ class _Reader:
             if found is None:
                 continue
             pid, name, rest = found["pid"], found["name"], found["rest"]
+            if found["resumed"] == "close":
+                continue
             if found["resumed"]:
                 name, rest = found["resumed"], self._unfinished.pop(pid, "") + rest
                 self._syncing.pop(pid, None)
             elif rest.endswith(_UNFINISHED):
+                if name == "close":
+                    # Another thread may get the number before this one says that it is free.
+                    self._closed(rest.removesuffix(_UNFINISHED), 0)
+                    continue
                 self._unfinished[pid] = rest.removesuffix(_UNFINISHED)
                 if name in ("fsync", "fdatasync"):
                     self._syncing[pid] = _first(rest)
