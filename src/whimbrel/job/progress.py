@@ -3,7 +3,6 @@
 import time
 from collections import deque
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -85,8 +84,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 class Watch:
     """Looks at a running crawl, and remembers the last seconds of it."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    def __init__(self) -> None:
         self._began_s = time.monotonic()
         self._history: deque[tuple[float, int, float]] = deque()
         """Time, visits, and CPU time of the process."""

@@ -34,7 +34,7 @@ class Running:
     say: Say
 
     def __post_init__(self) -> None:
-        self.watch = Watch(self.directory)
+        self.watch = Watch()
 
     @property
     def up(self) -> bool:
