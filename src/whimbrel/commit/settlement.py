@@ -18,14 +18,13 @@ from whimbrel.frontier.api import Frontier
 from whimbrel.frontier.distributor import Routed
 from whimbrel.frontier.host import Host
 from whimbrel.frontier.router import Route, Router
-from whimbrel.outcome import Outcome
+from whimbrel.outcome import Outcome, asks_to_slow_down
 from whimbrel.parse.api import Parsed
 from whimbrel.qualify.api import Qualification
 from whimbrel.url import Url, parse
 from whimbrel.visit import Discovered, Ending, HostName, Visit
 
 _PAGES: Final = (Outcome.STORED, Outcome.DUPLICATE)
-_TOO_MANY: Final = (429, 503)
 _MOST_CUT: Final = 10_000
 """Hosts whose cut URLs are counted."""
 _SCOPE_KEY: Final = b"scope"
@@ -151,7 +150,7 @@ class Settlement(Provider):
             self.frontier.finish(visit, ending)
         self.journal.add(kept)
         self._count(parsed, ending)
-        if ending.retry_after_s or ending.status in _TOO_MANY:
+        if ending.retry_after_s or asks_to_slow_down(ending.status):
             self.journal.hurry()
 
     def _judge_duplicate(self, parsed: Parsed) -> Parsed:

@@ -27,6 +27,7 @@ from whimbrel.frontier.option import FrontierConfig
 from whimbrel.frontier.queue import Queues
 from whimbrel.frontier.rate import Rate
 from whimbrel.frontier.turn import ROUNDED_S, Turns, is_over
+from whimbrel.outcome import asks_to_slow_down
 from whimbrel.qualify.api import HostDue, Qualification
 from whimbrel.qualify.robots import Rules
 from whimbrel.state.api import State
@@ -37,7 +38,6 @@ from whimbrel.url.key import Keys
 from whimbrel.visit import Discovered, Ending, HostName, Visit
 
 _META: Final = b"frontier"
-_TOO_MANY: Final = (429, 503)
 _LOST_S: Final = 1e-6
 """What may be lost between the monotonic clock and the wall's: they are told apart by ten digits more."""
 _TRIES: Final = 100
@@ -380,7 +380,7 @@ class DiskFrontier(Provider, Told):
                 ending.elapsed_s, 0.0 if found is None else found.crawl_delay_s, host=host.name
             )
             self.gate.left(host.name, visit.address, delay_s, status=ending.status)
-            if ending.retry_after_s and ending.status in _TOO_MANY:
+            if ending.retry_after_s and asks_to_slow_down(ending.status):
                 self._rest(host, ending.retry_after_s)
             rest_s = judged(record, ending, self.config.park_after, self.config.park_s)
             if rest_s:

@@ -23,6 +23,7 @@ from whimbrel.flow import Metric, Needs, Provider
 from whimbrel.frontier.listen import Told
 from whimbrel.frontier.option import GateConfig
 from whimbrel.frontier.pace import Pace, network_of
+from whimbrel.outcome import asks_to_slow_down
 from whimbrel.qualify.api import GateShut, HostBlocked
 from whimbrel.url import Url
 from whimbrel.url.filter import HostNames
@@ -36,7 +37,6 @@ _CROWD_GAP_S: Final = 0.001
 _LOOK_AGAIN_S: Final = 1.0
 _LEAST_S: Final = 0.001
 """Who is told to come again must not come at this very moment, whatever is lost in rounding."""
-_TOO_MANY: Final = (429, 503)
 _RECOVERY: Final = 50
 """Good answers after which a crowded address that complained gets one more request in flight."""
 
@@ -243,7 +243,7 @@ class Gate(Provider, Told):
             self._sweep(now_s)
 
     def _judge_crowd(self, pace: Pace, status: int) -> None:
-        if pace.cap and status in _TOO_MANY:
+        if pace.cap and asks_to_slow_down(status):
             pace.cap, pace.pleased = max(1, pace.cap // 2), 0
         elif pace.cap and pace.cap < self.config.crowd_cap:
             pace.pleased += 1

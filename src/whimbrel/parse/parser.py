@@ -13,7 +13,7 @@ from whimbrel.outcome import Outcome
 from whimbrel.parse import dispatch
 from whimbrel.parse.api import Page, Parsed
 from whimbrel.parse.html_links import Reading
-from whimbrel.parse.settle import location, retry_after_s, settled
+from whimbrel.parse.settle import asked_wait_s, location, settled
 from whimbrel.qualify.directive import header_directives
 from whimbrel.url import Url, resolve
 
@@ -77,7 +77,7 @@ class Parser(Sync):
         if outcome is Outcome.REDIRECTED and response is not None:
             found = resolve(fetched.visit.url, location(response))
             target = found.text if found is not None else ""
-        wait_s = retry_after_s(fetched)
+        wait_s = asked_wait_s(fetched)
         return (Parsed(fetched, outcome, reason, digest=item.digest, retry_after_s=wait_s, redirect_to=target),)
 
     def _document(self, item: Fingerprinted, response: Response) -> Parsed:

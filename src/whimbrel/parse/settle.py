@@ -1,14 +1,12 @@
 """What an answer makes of a visit: outcome and reason, and whether it is worth another try (docs/outcomes.md)."""
 
-from email.utils import parsedate_to_datetime
 from typing import Final
 
 from whimbrel.fetch.api import Fetched, Response
-from whimbrel.outcome import Outcome
+from whimbrel.outcome import Outcome, retry_after_s
 
 MAX_REDIRECTS: Final = 10
 """In a row."""
-MAX_RETRY_AFTER_S: Final = 86_400.0
 REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
 _DENIALS: Final = frozenset(("robots", "robots-unreachable", "blocked"))
 _PASSING: Final = frozenset(
@@ -62,26 +60,11 @@ def location(response: Response) -> str:
         return value
 
 
-def retry_after_s(fetched: Fetched) -> float:
-    """What the server asked us to wait, up to a day; 0 when it did not (RFC 9110 §10.2.3)."""
-    response = fetched.exchange.response
-    value = (response.header("retry-after") or "").strip() if response is not None and response.status >= 400 else ""
-    if response is None or not value:
+def asked_wait_s(fetched: Fetched) -> float:
+    """What an answer that is an error asks us to wait; 0 when it does not."""
+    exchange = fetched.exchange
+    response = exchange.response
+    if response is None or response.status < 400:
         return 0.0
-    if value.isascii() and value.isdigit():
-        return min(MAX_RETRY_AFTER_S, float(value[:12]))
-    until_s = _time_s(value)
-    if until_s is None:
-        return 0.0
-    # Against the server's own clock, if it says what that shows.
-    now_s = _time_s(response.header("date") or "")
-    if now_s is None:
-        now_s = fetched.exchange.started_s + fetched.exchange.elapsed_s
-    return min(MAX_RETRY_AFTER_S, max(0.0, until_s - now_s))
-
-
-def _time_s(date: str) -> float | None:
-    try:
-        return parsedate_to_datetime(date).timestamp()
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
+    answered_s = exchange.started_s + exchange.elapsed_s
+    return retry_after_s(response.header("retry-after"), response.header("date"), answered_s)

@@ -3,20 +3,18 @@
 Each request passes the gate, whatever host it goes to. What a server does, however odd, ends in a `Finding`.
 """
 
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import Final
 
 import msgspec
 
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Exchange, Resolver, Response, Transport
+from whimbrel.outcome import asks_to_slow_down, retry_after_s
 from whimbrel.qualify.api import Gate, HostBlocked
 from whimbrel.qualify.body import robots_text
 from whimbrel.url import Domains, Url, parse, resolve
 from whimbrel.visit import HostName
 
-MAX_RETRY_AFTER_S: Final = 86_400.0
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _MAX_OTHER_ADDRESSES: Final = 4
 """How many addresses of a host that a redirect names are tried."""
@@ -130,28 +128,13 @@ class Asker:
         return finding, (response.header("location") or "") if response.status in _REDIRECTS else None
 
     def _retry_after_s(self, response: Response) -> float:
-        """Of a 429 or 503, else 0: seconds, or a date, which is compared with the server's own clock if it tells it."""
-        value = (response.header("retry-after") or "").strip() if response.status in (429, 503) else ""
-        if value.isascii() and value.isdigit():
-            return min(float(value[:10]), MAX_RETRY_AFTER_S)
-        until_s = _date_s(value)
-        if until_s is None:
+        if not asks_to_slow_down(response.status):
             return 0.0
-        now_s = _date_s(response.header("date") or "")
-        wait_s = until_s - (self._clock.wall_s() if now_s is None else now_s)
-        return min(max(wait_s, 0.0), MAX_RETRY_AFTER_S)
+        return retry_after_s(response.header("retry-after"), response.header("date"), self._clock.wall_s())
 
 
 def robots_url(host: HostName) -> Url | None:
     return parse(f"{host.scheme}://{host.host}:{host.port}/robots.txt")
-
-
-def _date_s(value: str) -> float | None:
-    try:
-        date = parsedate_to_datetime(value)
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None
 
 
 def _close(exchange: Exchange) -> None:

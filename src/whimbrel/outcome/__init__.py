@@ -1,0 +1,10 @@
+"""How a visit ends, and what an answer asks for: decisions that several parts share, each with one home.
+
+`value.py` has the words of outcomes. `retry_after.py` says which statuses ask a crawler to slow down, and for how long
+a Retry-After header asks it to wait. All of these are values or pure functions.
+"""
+
+from whimbrel.outcome.retry_after import MAX_RETRY_AFTER_S, TOO_MANY, asks_to_slow_down, retry_after_s
+from whimbrel.outcome.value import Outcome
+
+__all__ = ["MAX_RETRY_AFTER_S", "TOO_MANY", "Outcome", "asks_to_slow_down", "retry_after_s"]

@@ -1,0 +1,38 @@
+"""What a server says when it has too many requests, and how long it asks us to wait."""
+
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+TOO_MANY: Final = (429, 503)
+"""Too Many Requests (RFC 6585 §4) and Service Unavailable (RFC 9110 §15.6.4)."""
+MAX_RETRY_AFTER_S: Final = 86_400.0
+"""The longest wait that is honoured: a day."""
+
+
+def asks_to_slow_down(status: int) -> bool:
+    return status in TOO_MANY
+
+
+def retry_after_s(value: str | None, date: str | None, now_s: float) -> float:
+    """The seconds that a Retry-After header asks for, up to a day (RFC 9110 §10.2.3); 0 when it asks for none.
+
+    `value` is the header: a number of seconds, or a date. A date is compared with the server's own clock, which `date`
+    (the Date header) tells; `now_s`, our wall clock when the answer came, is used where that is missing or unreadable.
+    """
+    text = (value or "").strip()
+    if text.isascii() and text.isdigit():
+        return min(float(text), MAX_RETRY_AFTER_S)
+    until_s = _date_s(text)
+    if until_s is None:
+        return 0.0
+    server_s = _date_s(date or "")
+    return min(max(until_s - (now_s if server_s is None else server_s), 0.0), MAX_RETRY_AFTER_S)
+
+
+def _date_s(text: str) -> float | None:
+    try:
+        date = parsedate_to_datetime(text)
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None

@@ -1,0 +1,65 @@
+"""One function for Retry-After, whatever the request was for."""
+
+import time
+from collections.abc import Iterator
+from email.utils import formatdate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whimbrel.outcome import MAX_RETRY_AFTER_S, asks_to_slow_down, retry_after_s
+
+NOW_S = 1_800_000_000.0
+
+
+def http_date(at_s: float) -> str:
+    return formatdate(at_s, usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "date", "wait_s"),
+    [
+        (None, None, 0.0),
+        ("", None, 0.0),
+        ("120", None, 120.0),
+        (" 120 ", None, 120.0),
+        ("0" * 20 + "7", None, 7.0),
+        ("9" * 5000, None, MAX_RETRY_AFTER_S),
+        ("soon", None, 0.0),
+        ("-5", None, 0.0),
+        ("1.5", None, 0.0),
+        ("٣", None, 0.0),
+        (http_date(NOW_S + 60), None, 60.0),
+        (http_date(NOW_S - 60), None, 0.0),
+        (http_date(NOW_S + 2**32), None, MAX_RETRY_AFTER_S),
+        (http_date(500), http_date(470), 30.0),
+        (http_date(NOW_S + 60), "yesterday", 60.0),
+    ],
+)
+def test_seconds_and_dates_are_understood_up_to_a_day(value: str | None, date: str | None, wait_s: float) -> None:
+    assert retry_after_s(value, date, NOW_S) == wait_s
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[None]:
+    """A machine whose local time is not universal time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "JST-9")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_a_date_without_a_zone_is_in_universal_time() -> None:
+    assert retry_after_s("Fri, 15 Jan 2027 08:01:00 -0000", None, NOW_S) == 60.0
+
+
+@given(value=st.text(), date=st.text())
+def test_no_header_raises(value: str, date: str) -> None:
+    assert 0.0 <= retry_after_s(value, date, NOW_S) <= MAX_RETRY_AFTER_S
+
+
+def test_two_statuses_ask_to_slow_down() -> None:
+    assert [status for status in range(600) if asks_to_slow_down(status)] == [429, 503]
