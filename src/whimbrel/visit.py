@@ -1,8 +1,60 @@
-"""The messages that travel through the crawler: what was found, what is to be visited, and on which host."""
+"""The messages that travel through the crawler: what was found, what is to be asked for, and on which host."""
+
+from typing import Final, Literal
 
 import msgspec
 
 from whimbrel.url import Url
+
+Purpose = Literal["page", "revisit", "robots", "table", "requisite"]
+"""Why a request is made: a page that is new, or known and looked at again; robots.txt; a table of links or of variable
+information; something that a page needs to be shown."""
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """What is asked of a server, and why. A plain request is a GET of a page, without anything of its own."""
+
+    url: Url
+    method: str = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
+    """Besides those that every request of the crawl has; one of the same name takes its place."""
+    body: bytes = b""
+    session: str = ""
+    """Requests of one session share cookies; the empty one is the crawl's own."""
+    data: bytes = b""
+    """What a handler gave along for the handler of the answer."""
+    purpose: Purpose = "page"
+
+
+class _RequestDetails(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A request without its URL, as an entry on disk keeps it."""
+
+    method: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    session: str
+    data: bytes
+    purpose: Purpose
+
+
+_encode_details: Final = msgspec.msgpack.Encoder().encode
+_decode_details: Final = msgspec.msgpack.Decoder(_RequestDetails).decode
+
+
+def pack_details(request: Request | None) -> bytes:
+    """All of a request but its URL; empty for a plain one, or for None."""
+    if request is None or request == Request(request.url):
+        return b""
+    details = (request.method, request.headers, request.body, request.session, request.data, request.purpose)
+    return _encode_details(_RequestDetails(*details))
+
+
+def unpack_details(url: Url, details: bytes) -> Request:
+    """The request that `pack_details` took apart."""
+    if not details:
+        return Request(url)
+    found = _decode_details(details)
+    return Request(url, found.method, found.headers, found.body, found.session, found.data, found.purpose)
 
 
 class Discovered(msgspec.Struct, frozen=True, gc=False):
@@ -16,12 +68,14 @@ class Discovered(msgspec.Struct, frozen=True, gc=False):
     """Redirects in a row that led here; 0 for a link in a document."""
     first: bool = False
     """It goes before the others of its host."""
+    request: Request | None = None
+    """How it is to be asked for; None is a plain request."""
 
 
 class Visit(msgspec.Struct, frozen=True, gc=False):
-    """A URL that the gate has let out, with the address to go to."""
+    """A request that the gate has let out, with the address to go to."""
 
-    url: Url
+    request: Request
     depth: int
     source: str
     redirects: int
@@ -33,6 +87,10 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
     """The frontier's own name for the entry."""
     refusal: str = ""
     """The reason of a visit that needs no request: `robots`, `robots-unreachable`, `dns`, …"""
+
+    @property
+    def url(self) -> Url:
+        return self.request.url
 
 
 class Ending(msgspec.Struct, frozen=True, gc=False):

@@ -12,6 +12,7 @@ from whimbrel.fetch.api import Exchange, Response
 from whimbrel.fetch.curl import CurlTransport
 from whimbrel.fetch.option import CurlConfig
 from whimbrel.url import Url, parse
+from whimbrel.visit import Request
 
 T = TypeVar("T")
 LOOPBACK = ("127.0.0.0/8",)
@@ -82,6 +83,11 @@ def url(text: str) -> Url:
     return found
 
 
+def request(text: str) -> Request:
+    """A plain one."""
+    return Request(url(text))
+
+
 def response(exchange: Exchange) -> Response:
     assert exchange.response is not None, exchange.trouble
     assert exchange.trouble == ""
@@ -92,4 +98,4 @@ def response(exchange: Exchange) -> Response:
 async def ask(port: int, target: str = "/", **options: Any) -> Exchange:
     """One exchange with a server on 127.0.0.1, by a transport of its own."""
     async with transport(**options) as made:
-        return await made.fetch(url(f"http://a.test:{port}{target}"), "127.0.0.1")
+        return await made.fetch(request(f"http://a.test:{port}{target}"), "127.0.0.1")

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.fetch.rig import OK, ask, raw, response, run, sending, transport, url
+from tests.fetch.rig import OK, ask, raw, request, response, run, sending, transport, url
 from tests.sim.web import Served
 from whimbrel.fetch.api import Exchange
 from whimbrel.simweb.server.control import ask as tell
 from whimbrel.simweb.server.log import read_log
+from whimbrel.visit import Request
 
 
 def connections(web: Served, mark: str) -> list[int]:
@@ -34,7 +35,7 @@ def test_a_connection_is_used_again_for_the_same_site_and_address(
     async def scene() -> None:
         async with transport(ca=web.running.ca, http2=http2) as made:
             for number in range(4):
-                exchange = await made.fetch(url(f"{host.origin}/{mark}{number}"), host.addresses[0])
+                exchange = await made.fetch(request(f"{host.origin}/{mark}{number}"), host.addresses[0])
                 assert response(exchange).http_version == ("2" if http2 and scheme == "https" else "1.1")
 
     run(scene(), plain=plain)
@@ -48,7 +49,7 @@ def test_a_visit_goes_to_its_own_address_although_a_connection_to_another_is_ope
     async def scene() -> None:
         async with transport() as made:
             for address in ("127.0.0.77", "127.0.0.78", "127.0.0.77"):
-                response(await made.fetch(url(f"{host.origin}/?pinned"), address))
+                response(await made.fetch(request(f"{host.origin}/?pinned"), address))
 
     run(scene())
     first, second, third = connections(web, "/?pinned")
@@ -68,10 +69,10 @@ def test_a_connection_that_was_idle_for_too_long_is_not_used_again() -> None:
 
         async with raw(keep) as port, transport(keep_s=1) as made:
             where = url(f"http://a.test:{port}/")
-            response(await made.fetch(where, "127.0.0.1"))
-            response(await made.fetch(where, "127.0.0.1"))
+            response(await made.fetch(Request(where), "127.0.0.1"))
+            response(await made.fetch(Request(where), "127.0.0.1"))
             await asyncio.sleep(2.2)  # libcurl counts whole seconds of its own clock
-            response(await made.fetch(where, "127.0.0.1"))
+            response(await made.fetch(Request(where), "127.0.0.1"))
             assert numbers == [0, 0, 1]
 
     run(scene())
@@ -97,7 +98,7 @@ def test_a_request_is_never_repeated_when_a_used_connection_dies(how: str) -> No
         async with raw(die_at_the_second) as port, transport() as made:
             where = url(f"http://a.test:{port}/")
             for begun in range(1, 7):
-                exchange = await made.fetch(where, "127.0.0.1")
+                exchange = await made.fetch(Request(where), "127.0.0.1")
                 assert requests == begun
                 if begun % 2:
                     response(exchange)
@@ -149,9 +150,9 @@ def test_two_thousand_exchanges_are_under_way_at_once(plain: bool) -> None:
 
         async with raw(wait_for_all) as port, transport(connections=count, connect_timeout_s=30) as made:
             for number in range(count):
-                made.begin(url(f"http://h{number}.test:{port}/"), "127.0.0.1", land)
+                made.begin(request(f"http://h{number}.test:{port}/"), "127.0.0.1", land)
             with pytest.raises(RuntimeError, match="at once"):
-                made.begin(url(f"http://a.test:{port}/"), "127.0.0.1", land)
+                made.begin(request(f"http://a.test:{port}/"), "127.0.0.1", land)
             assert made.under_way == count
             assert done == []
             await landed.wait()
@@ -180,13 +181,13 @@ def test_closing_the_transport_ends_what_is_under_way() -> None:
         async with raw(silent) as port:
             async with transport() as made:
                 asked = [
-                    asyncio.create_task(made.fetch(url(f"http://a.test:{port}/{n}"), "127.0.0.1")) for n in range(5)
+                    asyncio.create_task(made.fetch(request(f"http://a.test:{port}/{n}"), "127.0.0.1")) for n in range(5)
                 ]
                 await all_here.wait()
                 assert made.under_way == 5
             assert [exchange.trouble for exchange in await asyncio.gather(*asked)] == ["closed"] * 5
             with pytest.raises(RuntimeError, match="not open"):
-                made.begin(url(f"http://a.test:{port}/"), "127.0.0.1", print)
+                made.begin(request(f"http://a.test:{port}/"), "127.0.0.1", print)
 
     run(scene())
 
@@ -201,7 +202,7 @@ def test_one_who_no_longer_waits_ends_the_exchange() -> None:
 
         here, gone = asyncio.Event(), asyncio.Event()
         async with raw(silent) as port, transport() as made:
-            task = asyncio.create_task(made.fetch(url(f"http://a.test:{port}/"), "127.0.0.1"))
+            task = asyncio.create_task(made.fetch(request(f"http://a.test:{port}/"), "127.0.0.1"))
             await here.wait()
             task.cancel()
             await asyncio.wait([task])
@@ -227,7 +228,7 @@ def test_one_who_fails_to_take_an_answer_does_not_lose_those_of_others() -> None
 
         async with raw(sending(OK)) as port, transport() as made:
             for number in range(10):
-                made.begin(url(f"http://a.test:{port}/{number}"), "127.0.0.1", take)
+                made.begin(request(f"http://a.test:{port}/{number}"), "127.0.0.1", take)
             await all_done.wait()
             assert made.under_way == 0
         assert [str(context["exception"]) for context in complaints] == ["a bug"] * 10
@@ -248,7 +249,7 @@ def test_addresses_of_ipv6_are_connected_to() -> None:
         async with server, transport(allow_networks=("::1/128",)) as made:
             port = server.sockets[0].getsockname()[1]
             for host in ("a.test", "[::1]", "[fd00::1]"):
-                exchange = await made.fetch(url(f"http://{host}:{port}/"), "::1")
+                exchange = await made.fetch(request(f"http://{host}:{port}/"), "::1")
                 assert response(exchange).document.read() == b"ok"
                 assert exchange.request_head.startswith(f"GET / HTTP/1.1\r\nHost: {host}:{port}\r\n".encode())
 

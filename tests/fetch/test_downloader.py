@@ -29,7 +29,7 @@ from whimbrel.flow import (
 )
 from whimbrel.flow.wiring import Kind
 from whimbrel.url import Url
-from whimbrel.visit import Visit
+from whimbrel.visit import Request, Visit
 
 
 class VisitsConfig(Config, frozen=True):
@@ -43,7 +43,7 @@ class Visits(Async):
 
     async def run(self) -> None:
         for text in self.config.urls:
-            await self.visits.put(Visit(url(text), 0, "", 0, 1, self.config.address, b""))
+            await self.visits.put(Visit(Request(url(text)), 0, "", 0, 1, self.config.address, b""))
             if self.draining:
                 return
 

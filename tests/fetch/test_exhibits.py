@@ -5,7 +5,7 @@ import gzip
 
 import pytest
 
-from tests.fetch.rig import response, run, transport, url
+from tests.fetch.rig import request, response, run, transport, url
 from tests.sim.web import Served
 from whimbrel.fetch.api import Exchange
 from whimbrel.simweb.answer import Reply, Request
@@ -38,7 +38,7 @@ async def observe(web: Served, way: str) -> dict[str, Exchange]:
     async with transport(ca=web.running.ca, http2=way == "http2", **LIMITS) as made:
         hosts = [host_for(web, way, name) for name in NAMES]
         asked = [
-            made.fetch(url(f"{host.origin}/x/{name}/{WAYS.index(way)}"), host.addresses[0])
+            made.fetch(request(f"{host.origin}/x/{name}/{WAYS.index(way)}"), host.addresses[0])
             for name, host in zip(NAMES, hosts, strict=True)
         ]
         return dict(zip(NAMES, await asyncio.gather(*asked), strict=True))
@@ -54,7 +54,7 @@ def observed(web: Served) -> Observed:
         async with transport() as made:
             for name in NAMES:
                 if name.startswith("bomb-"):
-                    await made.fetch(url(f"{host.origin}/x/{name}/9"), host.addresses[0])
+                    await made.fetch(request(f"{host.origin}/x/{name}/9"), host.addresses[0])
         return dict(zip(WAYS, await asyncio.gather(*(observe(web, way) for way in WAYS)), strict=True))
 
     return run(scene())
@@ -123,10 +123,10 @@ def test_a_connection_that_is_reset_when_it_is_used_again_is_trouble_once_and_th
     async def scene() -> None:
         async with transport(ca=web.running.ca, http2=way == "http2") as made:
             where = url(f"{host.origin}/x/reset-reused/5")
-            response(await made.fetch(url(f"{host.origin}/"), host.addresses[0]))
-            first = await made.fetch(where, host.addresses[0])
+            response(await made.fetch(request(f"{host.origin}/"), host.addresses[0]))
+            first = await made.fetch(request(where.text), host.addresses[0])
             assert (first.trouble, first.connected) == ("reset", True)
             assert first.request_head
-            assert response(await made.fetch(where, host.addresses[0])).status == 200
+            assert response(await made.fetch(request(where.text), host.addresses[0])).status == 200
 
     run(scene())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fetch.rig import url
+from tests.fetch.rig import request, url
 from whimbrel.fetch.head import host_header, read_head, request_head
 
 EMPTY = b"\r\n"
@@ -67,4 +67,4 @@ def test_the_port_is_named_unless_it_is_the_scheme_s_own() -> None:
     assert host_header(url("https://a.test/")) == "a.test"
     assert host_header(url("http://a.test:443/")) == "a.test:443"
     assert host_header(url("https://[fd00::1]:8443/")) == "[fd00::1]:8443"
-    assert request_head(url("http://a.test/b?c#d"), b"X: y\r\n") == b"GET /b?c HTTP/1.1\r\nHost: a.test\r\nX: y\r\n"
+    assert request_head(request("http://a.test/b?c#d"), b"X: y\r\n") == b"GET /b?c HTTP/1.1\r\nHost: a.test\r\nX: y\r\n"

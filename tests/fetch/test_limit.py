@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.fetch.rig import Answer, ask, raw, response, run, sending, transport, url
+from tests.fetch.rig import Answer, ask, raw, request, response, run, sending, transport, url
 from tests.sim.web import Served
 from whimbrel.fetch.document import MemoryDocument, SpilledDocument
 from whimbrel.fetch.trouble import trouble_of
+from whimbrel.visit import Request
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
@@ -89,7 +90,7 @@ def test_no_connection_is_trouble_that_says_so(web: Served) -> None:
                 ("http://a.test:81/", "255.255.255.255", "unreachable"),
             )
             for text, address, trouble in cases:
-                exchange = await made.fetch(url(text), address)
+                exchange = await made.fetch(request(text), address)
                 assert (exchange.trouble, exchange.connected, exchange.request_head) == (trouble, False, b"")
                 assert exchange.address == address
 
@@ -102,10 +103,10 @@ def test_a_certificate_that_is_not_good_is_trouble(web: Served, name: str) -> No
         host = web.web.hosts.find(f"tls-{name}.exhibit.test")
         assert host is not None
         async with transport(ca=web.running.ca) as made:
-            exchange = await made.fetch(url(host.origin + "/"), host.addresses[0])
+            exchange = await made.fetch(request(host.origin + "/"), host.addresses[0])
             assert (exchange.trouble, exchange.connected, exchange.request_head) == ("tls", False, b"")
         async with transport(verify=False) as made:
-            exchange = await made.fetch(url(host.origin + "/"), host.addresses[0])
+            exchange = await made.fetch(request(host.origin + "/"), host.addresses[0])
             assert (exchange.trouble == "") is (name in ("expired", "wrong-name", "self-signed"))
 
     run(scene())
@@ -115,7 +116,7 @@ def test_a_host_that_nobody_vouches_for_is_not_trusted_without_its_authority(web
     async def scene() -> None:
         host = next(host for host in map(web.web.hosts.get, range(300)) if host.scheme == "https")
         async with transport() as made:
-            exchange = await made.fetch(url(host.origin + "/"), host.addresses[0])
+            exchange = await made.fetch(request(host.origin + "/"), host.addresses[0])
         assert exchange.trouble == "tls"
 
     run(scene())
@@ -140,7 +141,7 @@ def test_a_body_beyond_the_limit_is_cut_and_its_connection_closed(announced: boo
 
         async with raw(keep) as port, transport(max_bytes=5_000, spill_bytes=spill_bytes) as made:
             for _ in range(2):
-                found = response(await made.fetch(url(f"http://a.test:{port}/"), "127.0.0.1"))
+                found = response(await made.fetch(request(f"http://a.test:{port}/"), "127.0.0.1"))
                 assert found.truncated == "length"
                 assert found.document.read() == body[:5_000]
                 assert found.document.size == 5_000
@@ -175,7 +176,7 @@ def test_a_very_large_body_takes_no_memory(tmp_path: Path) -> None:
 
         async with raw(endless) as port, transport(max_bytes=size, spill_directory=str(tmp_path)) as made:
             before = resident_bytes()
-            found = response(await made.fetch(url(f"http://a.test:{port}/"), "127.0.0.1"))
+            found = response(await made.fetch(request(f"http://a.test:{port}/"), "127.0.0.1"))
             assert resident_bytes() - before < 16 * 1024 * 1024
             assert (found.truncated, found.document.size) == ("length", size)
             assert os.listdir(tmp_path) == []  # noqa: PTH208 - names only
@@ -209,7 +210,7 @@ def test_a_disk_that_takes_nothing_is_an_error_of_its_own(tmp_path: Path) -> Non
         spill = tmp_path / "spill"
         async with raw(sending(HEAD + b"\r\n" + b"x" * 100_000)) as port, transport(spill_directory=str(spill)) as made:
             spill.rmdir()
-            exchange = await made.fetch(url(f"http://a.test:{port}/"), "127.0.0.1")
+            exchange = await made.fetch(request(f"http://a.test:{port}/"), "127.0.0.1")
             assert exchange.trouble == f"error-{pycurl.E_WRITE_ERROR}"
 
     (tmp_path / "spill").mkdir()
@@ -293,7 +294,7 @@ def test_whatever_a_server_sends_each_request_has_one_end(answers: list[bytes]) 
 
         async with raw(send) as port, transport(http2=False) as made:
             where = [url(f"http://h{number}.test:{port}/{number}") for number in range(len(answers))]
-            exchanges = await asyncio.gather(*(made.fetch(one, "127.0.0.1") for one in where))
+            exchanges = await asyncio.gather(*(made.fetch(Request(one), "127.0.0.1") for one in where))
             assert made.under_way == 0
         assert sorted(asked) == sorted(b"/%d" % number for number in range(len(answers)))
         for exchange in exchanges:

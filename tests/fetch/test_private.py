@@ -7,13 +7,14 @@ from typing import NamedTuple
 import pycurl
 import pytest
 
-from tests.fetch.rig import OK, raw, response, run, transport, url
+from tests.fetch.rig import OK, raw, request, response, run, transport, url
 from tests.sim.web import Served
 from whimbrel.clock import SystemClock
 from whimbrel.fetch.handle import Handle
 from whimbrel.fetch.network import Networks
 from whimbrel.fetch.option import CurlConfig
 from whimbrel.fetch.resolver import DnsConfig, DnsResolver, read_literal
+from whimbrel.visit import Request
 
 SPELLINGS = (
     *("http://127.0.0.1/", "http://2130706433/", "http://0x7f.1/", "http://0177.0.0.1/", "http://127.1/"),
@@ -30,7 +31,7 @@ def test_a_private_address_is_refused_in_every_spelling(text: str) -> None:
         literal = read_literal(where.host)
         assert literal is not None, where
         async with transport(allow_networks=()) as made:
-            exchange = await made.fetch(where, literal.addresses[0])
+            exchange = await made.fetch(Request(where), literal.addresses[0])
         assert (exchange.response, exchange.trouble, exchange.connected) == (None, "private-address", False)
         assert (exchange.request_head, exchange.address) == (b"", literal.addresses[0])
 
@@ -50,7 +51,7 @@ def test_a_private_address_that_dns_gives_is_refused(web: Served, name: str) -> 
         assert found.addresses
         async with transport() as made:
             for address in found.addresses:
-                exchange = await made.fetch(url(host.origin + "/"), address)
+                exchange = await made.fetch(request(host.origin + "/"), address)
                 assert (exchange.trouble, exchange.connected) == ("private-address", False)
 
     run(scene())
@@ -60,7 +61,7 @@ def test_a_refusal_is_told_later_and_never_from_inside_begin() -> None:
     async def scene() -> None:
         told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         async with transport(allow_networks=()) as made:
-            made.begin(url("http://a.test/"), "10.0.0.1", lambda exchange: told.set_result(exchange.trouble))
+            made.begin(request("http://a.test/"), "10.0.0.1", lambda exchange: told.set_result(exchange.trouble))
             assert not told.done()
             assert await told == "private-address"
 
@@ -71,7 +72,7 @@ def test_nothing_that_is_not_an_address_is_ever_looked_up() -> None:
     async def scene() -> None:
         async with transport() as made:
             for address in ("localhost", "", "a.test", "127.0.0.1:80", "0177.0.0.1"):
-                assert (await made.fetch(url("http://a.test/"), address)).trouble == "private-address"
+                assert (await made.fetch(request("http://a.test/"), address)).trouble == "private-address"
 
     run(scene())
 
@@ -87,7 +88,7 @@ class Peer(NamedTuple):
 
 def test_the_peer_is_judged_once_more_when_the_socket_is_opened() -> None:
     handle = Handle(CurlConfig(allow_networks=("127.0.0.0/8",)), Networks(("127.0.0.0/8",)), SystemClock())
-    handle.aim(url("http://a.test/"), "127.0.0.1", lambda exchange: None)
+    handle.aim(request("http://a.test/"), "127.0.0.1", lambda exchange: None)
     assert handle._open_socket(0, Peer(socket.AF_INET, socket.SOCK_STREAM, 6, ("127.0.0.1", 80))) != pycurl.SOCKET_BAD
     assert handle._open_socket(0, Peer(socket.AF_INET, socket.SOCK_STREAM, 6, ("10.0.0.1", 80))) == pycurl.SOCKET_BAD
     assert handle.exchange(pycurl.E_COULDNT_CONNECT, "").trouble == "private-address"
@@ -105,13 +106,13 @@ def test_the_name_is_not_looked_up_again_whatever_it_leads_to_by_now(web: Served
             writer.write(OK)
 
         async with raw(answer) as port, transport() as made:
-            exchange = await made.fetch(url(f"http://localhost:{port}/"), "127.9.9.9")
+            exchange = await made.fetch(request(f"http://localhost:{port}/"), "127.9.9.9")
             assert (exchange.trouble, exchange.address) == ("refused", "127.9.9.9")
             assert requests == []
-            response(await made.fetch(url(f"http://localhost:{port}/"), "127.0.0.1"))
+            response(await made.fetch(request(f"http://localhost:{port}/"), "127.0.0.1"))
             host = web.web.hosts.find("dns-rebinding.exhibit.test")
             assert host is not None
             for _ in range(3):
-                response(await made.fetch(url(host.origin + "/"), host.addresses[0]))
+                response(await made.fetch(request(host.origin + "/"), host.addresses[0]))
 
     run(scene())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.fetch.rig import OK, Answer, ask, raw, response, run, transport, url
+from tests.fetch.rig import OK, Answer, ask, raw, request, response, run, transport
 from whimbrel.fetch.option import CurlConfig, header_lines
 
 TARGETS = (
@@ -43,7 +43,7 @@ def test_the_request_on_record_is_what_was_sent_byte_by_byte(host: str) -> None:
         headers = {"From": "someone@example.org", "X-Empty": "", "accept": "*/*"}
         async with raw(recording(requests)) as port, transport(user_agent="agent/1 (+x)", headers=headers) as made:
             for target in TARGETS:
-                exchange = await made.fetch(url(f"http://{host}:{port}{target}"), "127.0.0.1")
+                exchange = await made.fetch(request(f"http://{host}:{port}{target}"), "127.0.0.1")
                 assert response(exchange).document.read() == b"ok"
                 assert exchange.request_head + b"\r\n" == requests[-1]
             assert len(requests) == len(TARGETS)
@@ -88,14 +88,14 @@ def test_cookies_come_from_the_file_only_and_those_that_servers_set_are_forgotte
         requests: list[bytes] = []
         async with raw(recording(requests, setting)) as port, transport(cookies=str(file)) as made:
             for _ in range(3):
-                exchange = await made.fetch(url(f"http://a.test:{port}/"), "127.0.0.1")
+                exchange = await made.fetch(request(f"http://a.test:{port}/"), "127.0.0.1")
                 assert exchange.request_head + b"\r\n" == requests[-1]
                 assert b"\r\nCookie: session=abc\r\n" in requests[-1]
-            await made.fetch(url(f"http://b.test:{port}/"), "127.0.0.1")
+            await made.fetch(request(f"http://b.test:{port}/"), "127.0.0.1")
             assert b"Cookie" not in requests[-1]
         async with raw(recording(requests, setting)) as port, transport() as made:
             for _ in range(2):
-                await made.fetch(url(f"http://a.test:{port}/"), "127.0.0.1")
+                await made.fetch(request(f"http://a.test:{port}/"), "127.0.0.1")
                 assert b"Cookie" not in requests[-1]
 
     run(scene())
@@ -108,13 +108,13 @@ def test_a_proxy_is_asked_when_one_is_configured_and_only_for_addresses_that_are
         async with raw(recording(requests)) as port:
             options: dict[str, Any] = {"proxy": f"http://127.0.0.1:{port}", "allow_networks": ()}
             async with transport(**options) as made:
-                exchange = await made.fetch(url("http://a.test/b%2f?c"), "93.184.215.14")
+                exchange = await made.fetch(request("http://a.test/b%2f?c"), "93.184.215.14")
                 assert response(exchange).document.read() == b"ok"
                 assert requests[0].startswith(b"GET http://a.test/b%2f?c HTTP/1.1\r\nHost: a.test\r\n")
                 assert exchange.request_head + b"\r\n" == requests[0]
-                exchange = await made.fetch(url("http://a.test/b%2f?c"), "10.0.0.1")
+                exchange = await made.fetch(request("http://a.test/b%2f?c"), "10.0.0.1")
                 assert (exchange.trouble, exchange.request_head) == ("private-address", b"")
-                exchange = await made.fetch(url("https://a.test/"), "93.184.215.14")
+                exchange = await made.fetch(request("https://a.test/"), "93.184.215.14")
                 assert requests[1].startswith(b"CONNECT a.test:443 HTTP/1.1\r\n")
                 assert (exchange.trouble, exchange.connected) == ("tls", False)
         assert len(requests) == 2

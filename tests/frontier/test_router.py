@@ -7,7 +7,7 @@ import pytest
 from tests.frontier.rig import url_of
 from whimbrel.frontier.router import REQUISITES, Route, Router, RouterConfig, parents
 from whimbrel.parse.api import Link, Links, Page
-from whimbrel.visit import HostName, Visit
+from whimbrel.visit import HostName, Request, Visit
 
 SEED = "http://www.a.example/docs/index.html"
 
@@ -17,7 +17,7 @@ def router(**config: Any) -> Router:
 
 
 def visit(text: str = SEED, depth: int = 0, redirects: int = 0) -> Visit:
-    return Visit(url_of(text), depth, "", redirects, 1, "192.0.2.1", b"")
+    return Visit(Request(url_of(text)), depth, "", redirects, 1, "192.0.2.1", b"")
 
 
 def routed(one: Router, *links: Link, at: Visit | None = None, robots: tuple[str, ...] = ()) -> Route:

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from hashlib import sha1
 
+from whimbrel import visit as messages
 from whimbrel.clock import SystemClock
 from whimbrel.dedupe.api import Fingerprinted
 from whimbrel.fetch.api import Exchange, Fetched, Response
@@ -55,7 +56,9 @@ def fetched(
     redirects: int = 0,
     refusal: str = "",
 ) -> Fetched:
-    visit = Visit(url_of(url), 3, "", redirects, attempt, "" if refusal else "127.0.0.1", b"token", refusal)
+    visit = Visit(
+        messages.Request(url_of(url)), 3, "", redirects, attempt, "" if refusal else "127.0.0.1", b"token", refusal
+    )
     return Fetched(visit, Exchange(answer, trouble, True, "127.0.0.1", b"", FETCHED_AT_S, 1.0))
 
 

@@ -48,7 +48,7 @@ def test_outcome_reason_and_links_are_the_truth(name: str) -> None:
 def test_redirect_chains_end_after_ten() -> None:
     fetched, _ = ask("/x/redirect-long/4/2")
     visit = type(fetched.visit)
-    again = visit(fetched.visit.url, 3, "", 10, 1, "127.0.0.1", b"")
+    again = visit(fetched.visit.request, 3, "", 10, 1, "127.0.0.1", b"")
     found = settle(type(fetched)(again, fetched.exchange))
     assert (found.outcome, found.reason, found.redirect_to) == ("failed", "redirect-limit", "")
 

@@ -26,7 +26,7 @@ from whimbrel.qualify.procedure import Procedure
 from whimbrel.qualify.robots import Rules
 from whimbrel.qualify.verdict import QualifyConfig
 from whimbrel.url import Domains, Url
-from whimbrel.visit import HostName, Visit
+from whimbrel.visit import HostName, Request, Visit
 
 
 def fetch(
@@ -81,7 +81,7 @@ async def _fetch(options: CrawlOptions, folder: Path) -> dict[str, Any]:
         verdict = _verdict(url, found, config.agent)
         if verdict == "allowed":
             await gate.enter(name, found.addresses[0], own=False)
-            exchange = await transport.fetch(url, found.addresses[0])
+            exchange = await transport.fetch(Request(url), found.addresses[0])
         return _story(url, found, verdict, exchange, parser)
     finally:
         await transport.close()
@@ -106,7 +106,7 @@ def _story(url: Url, found: Qualification, verdict: str, exchange: Exchange | No
     }
     if exchange is None:
         return story
-    visit = Visit(url, 0, "", 0, 99, exchange.address, b"")
+    visit = Visit(Request(url), 0, "", 0, 99, exchange.address, b"")
     parsed = parser.process(Fingerprinted(Fetched(visit, exchange), b""))[0]
     story |= {
         "outcome": parsed.outcome.value,

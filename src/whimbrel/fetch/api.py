@@ -6,7 +6,7 @@ from typing import Protocol
 import msgspec
 
 from whimbrel.url import Url
-from whimbrel.visit import Visit
+from whimbrel.visit import Request, Visit
 
 
 class Document(Protocol):
@@ -93,24 +93,28 @@ class Traffic(Protocol):
         """The answer is there, or there will be none."""
 
 
+Done = Callable[[Exchange], None]
+"""Called once, on the event loop, with what came of a request; it must not raise."""
+
+
 class Transport(Protocol):
     """Makes one request per call and never another: no redirect is followed, nothing is repeated."""
 
     def begin(
         self,
-        url: Url,
+        request: Request,
         address: str,
-        done: Callable[[Exchange], None],
+        done: Done,
         *,
         fresh: bool = False,
         traffic: Traffic | None = None,
     ) -> None:
-        """Ask `address` for a URL. `done` is called exactly once, later, on the event loop; it must not raise.
+        """Send a request to `address`. `done` is called exactly once, later, on the event loop; it must not raise.
 
         An address outside the allowed networks is never connected to: trouble `private-address`. `fresh` asks for a
         connection of its own: a second try must not fail for an old connection's sake. `traffic` is told when the
         request is sent, at most once, and not at all when there was no connection.
         """
 
-    async def fetch(self, url: Url, address: str, traffic: Traffic | None = None) -> Exchange:
-        """The same, for who can wait."""
+    async def fetch(self, request: Request, address: str, traffic: Traffic | None = None) -> Exchange:
+        """The same for a caller that waits; cancelled, it ends the exchange."""

@@ -5,14 +5,14 @@ from functools import partial
 from typing import Any
 
 from whimbrel.clock import Clock
-from whimbrel.fetch.api import Exchange, Traffic
-from whimbrel.fetch.handle import PRIVATE, Done, Handle
+from whimbrel.fetch.api import Done, Exchange, Traffic
+from whimbrel.fetch.handle import PRIVATE, Handle
 from whimbrel.fetch.network import Networks
 from whimbrel.fetch.option import CurlConfig, check_files
 from whimbrel.fetch.patience import Patience
 from whimbrel.fetch.watch import Watch
 from whimbrel.flow import Metric, Needs, Provider
-from whimbrel.url import Url
+from whimbrel.visit import Request
 
 __all__ = ["CurlConfig", "CurlTransport"]
 
@@ -74,14 +74,16 @@ class CurlTransport(Provider):
         """Exchanges that have begun and not ended."""
         return len(self._busy)
 
-    def begin(self, url: Url, address: str, done: Done, *, fresh: bool = False, traffic: Traffic | None = None) -> None:
-        self._begin(url, address, done, traffic, fresh=fresh)
+    def begin(
+        self, request: Request, address: str, done: Done, *, fresh: bool = False, traffic: Traffic | None = None
+    ) -> None:
+        self._begin(request, address, done, traffic, fresh=fresh)
 
-    async def fetch(self, url: Url, address: str, traffic: Traffic | None = None) -> Exchange:
+    async def fetch(self, request: Request, address: str, traffic: Traffic | None = None) -> Exchange:
         """Whoever no longer waits ends the exchange."""
         answer: asyncio.Future[Exchange] = self._loop.create_future()
         done = partial(_answer, answer)
-        handle = self._begin(url, address, done, traffic)
+        handle = self._begin(request, address, done, traffic)
         try:
             return await answer
         except asyncio.CancelledError:
@@ -91,7 +93,7 @@ class CurlTransport(Provider):
             raise
 
     def _begin(
-        self, url: Url, address: str, done: Done, traffic: Traffic | None, *, fresh: bool = False
+        self, request: Request, address: str, done: Done, traffic: Traffic | None, *, fresh: bool = False
     ) -> Handle | None:
         if self._watch is None:
             raise RuntimeError("the transport is not open")
@@ -102,7 +104,7 @@ class CurlTransport(Provider):
         if len(self._busy) >= self.config.connections:
             raise RuntimeError(f"more than {self.config.connections} exchanges at once; raise `connections`")
         handle = self._free.pop() if self._free else Handle(self.config, self._networks, self.clock)
-        handle.aim(url, address, done, traffic, fresh=fresh)
+        handle.aim(request, address, done, traffic, fresh=fresh)
         self._busy[handle.curl] = handle
         self._watch.multi.add_handle(handle.curl)
         if self._sweeping is None:

@@ -59,7 +59,7 @@ class Downloader(Async):
             visit = delivery.item
             land = partial(self._land, delivery)
             fresh = visit.attempt > 1
-            self.transport.begin(visit.url, visit.address, land, fresh=fresh, traffic=self.gate)
+            self.transport.begin(visit.request, visit.address, land, fresh=fresh, traffic=self.gate)
             self._under_way += 1
 
     def _land(self, delivery: Delivery[Visit], exchange: Exchange) -> None:

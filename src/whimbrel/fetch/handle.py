@@ -3,21 +3,18 @@
 import errno
 import os
 import socket
-from collections.abc import Callable
 from typing import Any, Final
 
 import pycurl
 
 from whimbrel.clock import Clock
-from whimbrel.fetch.api import Exchange, Response, Traffic
+from whimbrel.fetch.api import Done, Exchange, Response, Traffic
 from whimbrel.fetch.document import Collector
 from whimbrel.fetch.head import ResponseHead, read_head, request_head
 from whimbrel.fetch.network import Networks
-from whimbrel.fetch.option import CurlConfig, constant_options, header_lines
+from whimbrel.fetch.option import CurlConfig, constant_options, curl_lines, header_lines
 from whimbrel.fetch.trouble import trouble_of
-from whimbrel.url import Url
-
-Done = Callable[[Exchange], None]
+from whimbrel.visit import Request
 
 PRIVATE: Final = "private-address"
 TOO_LARGE: Final = "header-too-large"
@@ -42,18 +39,25 @@ class Handle:
             "_fields",
             "_fresh",
             "_networks",
+            "_own",
+            "_plain",
             "_refused",
             "_repeated",
+            "_request",
             "_sent",
         ),
-        *("_began_s", "_started_s", "_url", "asked_s", "body", "curl", "done", "lines", "mark"),
+        *("_began_s", "_started_s", "asked_s", "body", "curl", "done", "lines", "mark"),
     )
 
     def __init__(self, config: CurlConfig, networks: Networks, clock: Clock) -> None:
         self._config = config
         self._networks = networks
         self._clock = clock
-        self._fields = "".join(f"{line}\r\n" for line in header_lines(config)).encode()
+        self._fields = _joined(header_lines(config))
+        self._own = self._fields
+        """The header lines of the request under way."""
+        self._plain = True
+        """Nothing is set that the next request may not have."""
         self._exact = bool(config.cookies or config.proxy)
         """What is sent is not known beforehand: libcurl must tell, which costs time."""
         self.lines: list[bytes] = []
@@ -71,9 +75,14 @@ class Handle:
             self.curl.setopt(pycurl.DEBUGFUNCTION, self._see)
             self.curl.setopt(pycurl.VERBOSE, 1)
 
-    def aim(self, url: Url, address: str, done: Done, traffic: Traffic | None = None, *, fresh: bool = False) -> None:
+    def aim(
+        self, request: Request, address: str, done: Done, traffic: Traffic | None = None, *, fresh: bool = False
+    ) -> None:
         """Prepare for a request."""
-        curl = self.curl
+        curl, url = self.curl, request.url
+        plain = request.method == "GET" and not request.headers and not request.body
+        if not (plain and self._plain):
+            self._set_request(request, plain=plain)
         if fresh is not self._fresh:
             self._fresh = fresh
             curl.setopt(pycurl.FRESH_CONNECT, int(fresh))
@@ -84,7 +93,7 @@ class Handle:
         if not self._config.proxy:
             # Whatever host and port the URL has: go to this address, at the same port.
             curl.setopt(pycurl.CONNECT_TO, [f"::[{address}]:" if ":" in address else f"::{address}:"])
-        self._url = url
+        self._request = request
         self._address = address
         self.done = done
         self._traffic = traffic
@@ -95,6 +104,23 @@ class Handle:
         self._sent = b""
         self._started_s = self._clock.wall_s()
         self._began_s = self._clock.now_s()
+
+    def _set_request(self, request: Request, *, plain: bool) -> None:
+        """Method, headers and body of one request, or back to a plain GET."""
+        curl = self.curl
+        self._plain = plain
+        lines = header_lines(self._config, request)
+        self._own = _joined(lines)
+        curl.setopt(pycurl.HTTPHEADER, curl_lines(lines))
+        curl.unsetopt(pycurl.CUSTOMREQUEST)
+        curl.setopt(pycurl.NOBODY, 0)
+        curl.setopt(pycurl.HTTPGET, 1)
+        if request.method == "HEAD":
+            curl.setopt(pycurl.NOBODY, 1)
+        elif request.body or request.method == "POST":
+            curl.setopt(pycurl.POSTFIELDS, request.body)
+        if not plain:
+            curl.setopt(pycurl.CUSTOMREQUEST, request.method)
 
     def exchange(self, code: int, message: str, trouble: str = "") -> Exchange:
         """What came of it. `trouble` when we ended it ourselves; else `code` and `message` are libcurl's."""
@@ -147,7 +173,7 @@ class Handle:
 
     def _request_head(self) -> bytes:
         if not self._exact:
-            return request_head(self._url, self._fields)
+            return request_head(self._request, self._own)
         first, _, rest = self._sent.removesuffix(b"\r\n").partition(b"\r\n")
         return first.replace(b" HTTP/2", b" HTTP/1.1") + b"\r\n" + rest
 
@@ -163,7 +189,7 @@ class Handle:
             return int(pycurl.PREREQFUNC_ABORT)
         self.asked_s = self._clock.now_s() or 1e-9
         if self._traffic is not None:
-            self._traffic.sent(self._url, self._address)
+            self._traffic.sent(self._request.url, self._address)
         return int(pycurl.PREREQFUNC_OK)
 
     def _open_socket(self, _purpose: int, address: Any) -> "_Opened | int":
@@ -185,6 +211,10 @@ class Handle:
         if kind == pycurl.INFOTYPE_HEADER_OUT:
             # With a tunnel the first is the request to the proxy; the last is the one that counts.
             self._sent = data
+
+
+def _joined(lines: list[str]) -> bytes:
+    return "".join(f"{line}\r\n" for line in lines).encode()
 
 
 class _Opened:

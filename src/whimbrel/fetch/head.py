@@ -5,9 +5,9 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 
 from whimbrel.url import Url
+from whimbrel.visit import Request
 
 _PHRASES: Final = {int(status): status.phrase for status in HTTPStatus}
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _END: Final = (b"\r\n", b"\n")
 _STATUS_LINE: Final = re.compile(rb"HTTP/([0-9](?:\.[0-9])?)[ \t]+([0-9]{3})")
 """No stricter than libcurl, which takes any number of blanks."""
@@ -69,9 +69,10 @@ def _is_interim(line: bytes) -> bool:
 
 def host_header(url: Url) -> str:
     """As libcurl writes it: with the port unless that is the scheme's own."""
-    return url.host if url.port == _DEFAULT_PORTS[url.scheme] else f"{url.host}:{url.port}"
+    return url.host if url.at_default_port else f"{url.host}:{url.port}"
 
 
-def request_head(url: Url, fields: bytes) -> bytes:
-    """The request as libcurl sends it; `fields` are the header lines that all requests share."""
-    return f"GET {url.target} HTTP/1.1\r\nHost: {host_header(url)}\r\n".encode() + fields
+def request_head(request: Request, fields: bytes) -> bytes:
+    """The request as libcurl sends it; `fields` are its other header lines."""
+    url = request.url
+    return f"{request.method} {url.target} HTTP/1.1\r\nHost: {host_header(url)}\r\n".encode() + fields

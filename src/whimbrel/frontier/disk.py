@@ -19,7 +19,7 @@ from whimbrel.frontier.asked import Asked
 from whimbrel.frontier.count import QueryCounts
 from whimbrel.frontier.gate import Gate
 from whimbrel.frontier.health import forgiven, judged
-from whimbrel.frontier.host import Entry, Host, HostTable
+from whimbrel.frontier.host import Entry, Host, HostTable, entry_request
 from whimbrel.frontier.listen import Told
 from whimbrel.frontier.meta import Meta, kept_secret
 from whimbrel.frontier.metric import FRONTIER
@@ -31,11 +31,10 @@ from whimbrel.outcome import asks_to_slow_down
 from whimbrel.qualify.api import HostDue, Qualification
 from whimbrel.qualify.robots import Rules
 from whimbrel.state.api import State
-from whimbrel.url import restore
 from whimbrel.url.domain import Domains
 from whimbrel.url.glob import Globs
 from whimbrel.url.key import Keys
-from whimbrel.visit import Discovered, Ending, HostName, Visit
+from whimbrel.visit import Discovered, Ending, HostName, Visit, pack_details
 
 _META: Final = b"frontier"
 _LOST_S: Final = 1e-6
@@ -162,7 +161,7 @@ class DiskFrontier(Provider, Told):
         return ""
 
     def _queue(self, host: Host, found: Discovered, *, first: bool) -> None:
-        entry = Entry(found.url.text, found.depth, found.redirects, 1, found.source)
+        entry = Entry(found.url.text, found.depth, found.redirects, 1, found.source, pack_details(found.request))
         self._queues.push(host, found.url, entry, first=first)
         self._meta.queued += 1
         if not host.busy and (not host.record.due or host.out):
@@ -272,7 +271,7 @@ class DiskFrontier(Provider, Told):
         self._visiting += 1
         self._requesting += 1
         self.rate.let_out(now_s)
-        return Visit(restore(entry.url), entry.depth, entry.source, entry.redirects, entry.attempt, address, key)
+        return Visit(entry_request(entry), entry.depth, entry.source, entry.redirects, entry.attempt, address, key)
 
     def _called(self, host: Host) -> bool:
         self._ready.append(host)
@@ -293,7 +292,7 @@ class DiskFrontier(Provider, Told):
         self._queues.pop(host)
         self._visiting += 1
         self._ready.appendleft(host)
-        return Visit(restore(entry.url), entry.depth, entry.source, entry.redirects, entry.attempt, "", key, reason)
+        return Visit(entry_request(entry), entry.depth, entry.source, entry.redirects, entry.attempt, "", key, reason)
 
     def _ask_qualifier(self, host: Host, wall_s: float) -> None:
         self._asked.add(host.id, self.clock.now_s())
@@ -362,7 +361,14 @@ class DiskFrontier(Provider, Told):
         self._visiting -= 1
         backoff_s: float = self.config.retry_s * 4 ** (visit.attempt - 1)
         after_s = max(backoff_s, ending.retry_after_s)
-        entry = Entry(visit.url.text, visit.depth, visit.redirects, visit.attempt + 1, visit.source)
+        entry = Entry(
+            visit.url.text,
+            visit.depth,
+            visit.redirects,
+            visit.attempt + 1,
+            visit.source,
+            pack_details(visit.request),
+        )
         self._queues.postpone(host, visit.token, entry, self.clock.now_s() + self._turns.wall_s + after_s)
         self._left(host, visit, ending)
         return after_s

@@ -8,10 +8,10 @@ import msgspec
 from whimbrel.qualify.api import Qualification
 from whimbrel.qualify.robots import Rules
 from whimbrel.state.api import State
-from whimbrel.url import Url, slot
+from whimbrel.url import Url, restore, slot
 from whimbrel.url.domain import Domains
 from whimbrel.url.key import Keys
-from whimbrel.visit import HostName
+from whimbrel.visit import HostName, Request, unpack_details
 
 _EVICTED_AT_ONCE: Final = 4
 BUFFER: Final = 128
@@ -26,6 +26,12 @@ class Entry(msgspec.Struct, frozen=True, gc=False, array_like=True):
     redirects: int
     attempt: int
     source: str
+    details: bytes = b""
+    """Of its request (`visit.pack_details`); empty for a plain one."""
+
+
+def entry_request(entry: Entry) -> Request:
+    return unpack_details(restore(entry.url), entry.details)
 
 
 class HostRecord(msgspec.Struct, array_like=True):

@@ -30,6 +30,7 @@ _PROVIDERS: Final = {
     "router": "whimbrel.frontier.router:Router",
     "settlement": "whimbrel.commit.settlement:Settlement",
     "static-resolver": "whimbrel.fetch.resolver:StaticResolver",
+    "scheme-transports": "whimbrel.fetch.transports:Transports",
     "system-clock": "whimbrel.clock:SystemClock",
 }
 _HERE: Final = Path(__file__).parent

@@ -7,8 +7,8 @@ from whimbrel.parse.charset import to_utf8
 from whimbrel.parse.html_links import Reading, fold_lines
 from whimbrel.url import Url
 from whimbrel.url.join import Joiner
+from whimbrel.url.scheme import PREFIXES
 
-_SCHEMES: Final = ("http://", "https://")
 _LOOKED_AT: Final = 100
 """Lines that decide what the text is."""
 
@@ -27,15 +27,15 @@ class Text:
 
     def _targets(self, text: str, url: Url) -> tuple[list[str], str]:
         """Only a text that has nothing but absolute URLs, one in a line, is a list. URLs in prose are not links."""
-        if not text.lstrip()[:8].lower().startswith(_SCHEMES):
+        if not text.lstrip()[:8].lower().startswith(PREFIXES):
             return [], ""
         lines = [line.strip() for line in text.splitlines()]
         lines = [line for line in lines if line]
-        if not all(line.lower().startswith(_SCHEMES) and " " not in line for line in lines[:_LOOKED_AT]):
+        if not all(line.lower().startswith(PREFIXES) and " " not in line for line in lines[:_LOOKED_AT]):
             return [], ""
         join, found = Joiner(url).join, dict[str, None]()
         for line in lines:
-            target = join(line) if line.lower().startswith(_SCHEMES) else None
+            target = join(line) if line.lower().startswith(PREFIXES) else None
             if target is not None and target not in found:
                 if len(found) >= self._reading.max_links:
                     return list(found), "too-many-links"

@@ -29,7 +29,7 @@ from whimbrel.parse.api import Parsed
 from whimbrel.parse.parser import Parser, ParserConfig
 from whimbrel.program.foreign import Place, Record, Unreadable, meant, record_at, records
 from whimbrel.state.rocks import RocksConfig, RocksState
-from whimbrel.visit import Visit
+from whimbrel.visit import Request, Visit
 
 _LIST: Final = "import.json"
 """What the import was begun with."""
@@ -186,7 +186,7 @@ class _Import:
             started_s=record.at_s,
             elapsed_s=record.elapsed_s,
         )
-        return Fetched(Visit(record.url, record.depth, record.source, 0, 1, record.address, b""), exchange)
+        return Fetched(Visit(Request(record.url), record.depth, record.source, 0, 1, record.address, b""), exchange)
 
     def _judged(self, parsed: Parsed) -> Parsed:
         """Claim a new payload, as a crawl does."""

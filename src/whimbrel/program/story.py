@@ -12,7 +12,7 @@ from whimbrel.job.parts import registry
 from whimbrel.job.stored import stored_job
 from whimbrel.parse.api import Link, Links, Page
 from whimbrel.url import Url
-from whimbrel.visit import Visit
+from whimbrel.visit import Request, Visit
 
 Rows = list[dict[str, Any]]
 _AT = r"regexp_replace(url, '^https?://([^/:]*)(:[0-9]+)?', '\1')"
@@ -55,7 +55,7 @@ def _verdict(directory: Path, url: Url) -> dict[str, Any]:
     settings = next(spec.config for spec in plan.wiring.providers if spec.name == "router")
     router = Router(msgspec.convert(dict(settings), RouterConfig))
     seed = router.seeds[0]
-    visit = Visit(seed, 0, "", 0, 1, "", b"")
+    visit = Visit(Request(seed), 0, "", 0, 1, "", b"")
     route = router.route(visit, Page(mime="text/html", links=Links.of([Link(url.text)])))
     is_seed = any(url.text == seed.text for seed in router.seeds)
     refusal = route.dropped[0][1] if route.dropped else next(iter(route.refused), "")

@@ -13,7 +13,7 @@ from whimbrel.outcome import asks_to_slow_down, retry_after_s
 from whimbrel.qualify.api import Gate, HostBlocked
 from whimbrel.qualify.body import robots_text
 from whimbrel.url import Domains, Url, parse, resolve
-from whimbrel.visit import HostName
+from whimbrel.visit import HostName, Request
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _MAX_OTHER_ADDRESSES: Final = 4
@@ -103,7 +103,7 @@ class Asker:
         await self._gate.enter(host, address, own=own)
         elapsed_s, status = 0.0, 0
         try:
-            exchange = await self._transport.fetch(url, address, self._gate)
+            exchange = await self._transport.fetch(Request(url, purpose="robots"), address, self._gate)
             elapsed_s = exchange.elapsed_s
             status = exchange.response.status if exchange.response else 0
         finally:

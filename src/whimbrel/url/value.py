@@ -5,7 +5,8 @@ from typing import Final
 import ada_url
 import msgspec
 
-_SCHEMES: Final = ("http://", "https://")
+from whimbrel.url.scheme import DEFAULT_PORTS, PREFIXES
+
 _AUTHORITY: Final = 8
 """A slash at or after this place ends the authority: `http://` has 7 characters, and a host has at least one."""
 
@@ -27,7 +28,7 @@ class Url(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def at_default_port(self) -> bool:
-        return self.port == (443 if self.scheme == "https" else 80)
+        return self.port == DEFAULT_PORTS[self.scheme]
 
     def __str__(self) -> str:
         return self.text
@@ -51,7 +52,7 @@ def canonical(text: str, base: str | None = None) -> str | None:
         href = ada_url.normalize_url(text) if base is None else ada_url.join_url(base, text)
     except ValueError:  # Lone surrogates are among them.
         return None
-    if not href.startswith(_SCHEMES):
+    if not href.startswith(PREFIXES):
         return None
     # Credentials in a link are never sent, and a fragment never leaves the client. An empty query is sent.
     href = href.partition("#")[0]
@@ -67,10 +68,10 @@ def restore(text: str) -> Url:
     """The parts of a text that came out of `parse`, `resolve` or a `Joiner`. Nothing is checked: not for texts
     from outside."""
     end = text.index("/", _AUTHORITY)
-    secure = text[4] == "s"
-    host = text[8:end] if secure else text[7:end]
-    port = 443 if secure else 80
+    colon = text.index(":")
+    scheme, host = text[:colon], text[colon + 3 : end]
+    port = DEFAULT_PORTS[scheme]
     if ":" in host and host[-1] != "]":
         host, _, digits = host.rpartition(":")
         port = int(digits)
-    return Url(text, "https" if secure else "http", host, port, text[end:])
+    return Url(text, scheme, host, port, text[end:])
