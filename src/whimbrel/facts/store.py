@@ -6,24 +6,20 @@ next, the open one simply grows.
 """
 
 import errno
-import re
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from whimbrel.disk import Disk, DiskFile
 from whimbrel.facts.check import check_parquet, check_surplus, check_tail, check_unlisted_tail
 from whimbrel.facts.conversion import Conversion
 from whimbrel.facts.frame import frame
 from whimbrel.facts.lean import load_arrow
+from whimbrel.facts.name import is_ours, parquet_name, tail_name, tail_number
 from whimbrel.flow import Config
 
 if TYPE_CHECKING:
     from whimbrel.facts.batch import FactRows
-
-_TAIL: Final = re.compile(r"facts/tail-(\d+)")
-_PARQUET: Final = re.compile(r"facts/[a-z][a-z0-9_]*-(\d+)(?:\.\d+)?\.parquet")
-_TEMPORARY: Final = re.compile(r"facts/[a-z][a-z0-9_]*-\d+(?:\.\d+)?\.parquet\.tmp")
 
 
 class FactsConfig(Config, frozen=True):
@@ -75,7 +71,7 @@ class ParquetFacts:
         self._name_unsynced = False
 
     def lengths(self) -> dict[str, int]:
-        return {_tail_name(number): length for number, length in sorted(self._tails.items())}
+        return {tail_name(number): length for number, length in sorted(self._tails.items())}
 
     def parquet(self) -> list[str]:
         return list(self._parquet)
@@ -111,24 +107,24 @@ class ParquetFacts:
 
     def cut(self, number: int, lengths: dict[str, int], parquet: list[str]) -> None:
         self.close()
-        tails = {int(match[1]): length for name, length in lengths.items() if (match := _TAIL.fullmatch(name))}
+        tails = {at: length for name, length in lengths.items() if (at := tail_number(name)) is not None}
         present = self._present()
-        kept = {*map(_tail_name, tails), *parquet}
+        kept = {*map(tail_name, tails), *parquet}
         surplus = [name for name in present if name not in kept]
         for tail, length in tails.items():
-            check_tail(self._path(_tail_name(tail)), _tail_name(tail), length, number)
+            check_tail(self._path(tail_name(tail)), tail_name(tail), length, number)
         for name in parquet:
             check_parquet(self._path(name), name)
         for name in surplus:
             self._check_unlisted(name, number)
         for tail, length in tails.items():
-            self._shorten(self._path(_tail_name(tail)), length)
+            self._shorten(self._path(tail_name(tail)), length)
         for name in surplus:
             self._disk.unlink(self._path(name))
         if surplus:
             self._disk.fsync_directory(self._folder)
         self._tails, self._parquet, self._replaced = tails, list(parquet), []
-        last_parquet = max((int(match[1]) for name in parquet if (match := _PARQUET.fullmatch(name))), default=0)
+        last_parquet = max((found.number for name in parquet if (found := parquet_name(name))), default=0)
         self._number = max(last_parquet + 1, *tails, 1)
         self._unsynced = self._name_unsynced = self._commit_begun = False
 
@@ -143,7 +139,7 @@ class ParquetFacts:
 
     def _open_tail(self) -> DiskFile:
         if self._open is None:
-            path = self._path(_tail_name(self._number))
+            path = self._path(tail_name(self._number))
             if self._number in self._tails:
                 self._open = self._disk.open_append(path)
             else:
@@ -167,7 +163,7 @@ class ParquetFacts:
     def _convert(self) -> None:
         if self._conversion is None and (waiting := self._waiting()):
             number = waiting[0]
-            self._conversion = Conversion(self._path(_tail_name(number)), self._tails[number], number, self._disk)
+            self._conversion = Conversion(self._path(tail_name(number)), self._tails[number], number, self._disk)
 
     def _take_over(self) -> None:
         """Parquet stands for the tail from now on. Waits for the conversion if it must."""
@@ -178,7 +174,7 @@ class ParquetFacts:
             paths = conversion.result()
         except Exception as error:
             code = error.errno if isinstance(error, OSError) and error.errno else errno.EIO
-            what = f"{_tail_name(conversion.number)} could not be written as Parquet: {error}"
+            what = f"{tail_name(conversion.number)} could not be written as Parquet: {error}"
             raise OSError(code, what) from error
         if self._commit_begun:
             self._unlink_replaced()
@@ -190,7 +186,7 @@ class ParquetFacts:
     def _unlink_replaced(self) -> None:
         while self._replaced:
             with suppress(FileNotFoundError):
-                self._disk.unlink(self._path(_tail_name(self._replaced[-1])))
+                self._disk.unlink(self._path(tail_name(self._replaced[-1])))
             self._replaced.pop()
 
     def _present(self) -> list[str]:
@@ -198,12 +194,12 @@ class ParquetFacts:
         if not self._folder.is_dir():
             return []
         names = [f"facts/{name}" for name in self._disk.listdir(self._folder)]
-        return [name for name in names if any(kind.fullmatch(name) for kind in (_TAIL, _PARQUET, _TEMPORARY))]
+        return [name for name in names if is_ours(name)]
 
     def _check_unlisted(self, name: str, number: int) -> None:
-        if _TAIL.fullmatch(name):
+        if tail_number(name) is not None:
             check_unlisted_tail(self._path(name), name, number)
-        elif _PARQUET.fullmatch(name):
+        elif parquet_name(name) is not None:
             from whimbrel.facts.parquet import last_commit  # pyarrow: rarely needed at the start
 
             check_surplus(name, last_commit(self._path(name)), number)
@@ -219,7 +215,3 @@ class ParquetFacts:
 
     def _path(self, name: str) -> Path:
         return self._directory / name
-
-
-def _tail_name(number: int) -> str:
-    return f"facts/tail-{number}"

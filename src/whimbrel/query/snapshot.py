@@ -5,11 +5,9 @@ them are opened before the first is read: from then on it does not matter if the
 """
 
 import os
-import re
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,10 +17,8 @@ from whimbrel.archive.read import Stored, read_capture
 from whimbrel.facts.api import TABLES, FactsDamaged
 from whimbrel.facts.batch import read_payload_tables
 from whimbrel.facts.frame import FrameBroken, heads, read_payload
+from whimbrel.facts.name import parquet_name, tail_number
 from whimbrel.facts.schema import schema
-
-_TAIL: Final = re.compile(r"facts/tail-(\d+)")
-_PARQUET: Final = re.compile(r"facts/([a-z][a-z0-9_]*)-(\d+)(?:\.\d+)?\.parquet")
 
 
 class SnapshotGone(Exception):
@@ -35,7 +31,7 @@ class Snapshot:
     def __init__(self, directory: Path, files: dict[str, int], parquet: list[str]) -> None:
         self.directory = directory
         self._segments = {name: length for name, length in files.items() if name.startswith("archive/")}
-        tails = [(int(match[1]), name) for name in files if (match := _TAIL.fullmatch(name))]
+        tails = [(number, name) for name in files if (number := tail_number(name)) is not None]
         self._tails = {name: files[name] for _, name in sorted(tails)}
         self._parquet = parquet
 
@@ -64,13 +60,13 @@ class Snapshot:
         """For each table its Parquet files, in order of the commits."""
         found: dict[str, list[tuple[int, Path]]] = {table: [] for table in TABLES}
         for name in self._parquet:
-            match = _PARQUET.fullmatch(name)
-            if match is None:
+            parts = parquet_name(name)
+            if parts is None:
                 continue
             path = self.directory / name
             if not path.exists():
                 raise SnapshotGone(f"{name} is gone")
-            found.setdefault(match[1], []).append((int(match[2]), path.absolute()))
+            found.setdefault(parts.table, []).append((parts.number, path.absolute()))
         return {table: [path for _, path in sorted(files)] for table, files in found.items()}
 
     @cached_property
