@@ -13,6 +13,7 @@ from whimbrel.facts.item import HIDDEN, ItemRows
 from whimbrel.facts.links import PageLinks
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import NO_LINKS, Handled
+from whimbrel.url.value import restore
 
 _PAGES = (Outcome.STORED, Outcome.DUPLICATE)
 _IDS_KEPT: Final = 100_000
@@ -129,11 +130,9 @@ def fetch_row(kept: Kept) -> tuple[Any, ...]:
 
 
 def dropped_row(url: str, reason: str, source: str, at_s: float) -> tuple[Any, ...]:
-    host = url.split("/", 3)[2]
-    return (url, host, "", Outcome.DROPPED.value, reason, 0, "", at_s, 0.0, 0, 0, "", None, source)
+    return (url, restore(url).host, "", Outcome.DROPPED.value, reason, 0, "", at_s, 0.0, 0, 0, "", None, source)
 
 
 def requeued_row(url: str, source: str, at_s: float) -> tuple[Any, ...]:
     """Says that the outcome before it is not the last word."""
-    host = url.split("/", 3)[2]
-    return (url, host, "", Outcome.RETRY.value, REQUEUED, 0, "", at_s, 0.0, 0, 0, "", at_s, source)
+    return (url, restore(url).host, "", Outcome.RETRY.value, REQUEUED, 0, "", at_s, 0.0, 0, 0, "", at_s, source)

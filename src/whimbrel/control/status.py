@@ -54,7 +54,7 @@ class HostView(msgspec.Struct, frozen=True):
     domain: str
     """Its registered domain."""
     slot: int
-    """Of 65,536, by which hosts are shared out."""
+    """Of 1,024, by which hosts are shared out."""
     ip: str
     """The address that answered last."""
     qualification: str

@@ -1,0 +1,43 @@
+"""What the tables of a real crawl say, and how they join."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import whimbrel
+from tests.cli.command import run
+from tests.job.site import page, served
+from whimbrel.control.status import HostView
+from whimbrel.query.opened import Opened
+from whimbrel.url import SLOTS
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = {
+    "/robots.txt": (404, {}, ""),
+    "/": page("/a", "/long/" + "x" * 3_000, "/gone", title="home"),
+    "/a": page("/", title="a"),
+}
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    directory = tmp_path_factory.mktemp("tables") / "out"
+    with served(PAGES) as port:
+        command = ["crawl", f"http://127.0.0.1:{port}", "--into", str(directory), "--delay", "0s"]
+        done = run(*command, "--allow-network", "127.0.0.0/8")
+        assert done.code == 0, done.words
+        yield whimbrel.open(directory)
+
+
+def test_the_host_of_a_visit_is_a_name_also_when_a_limit_dropped_it(crawl: Opened) -> None:
+    rows = crawl.sql(
+        "SELECT outcome, count(*), any_value(host), count(DISTINCT host) FROM fetches GROUP BY ALL ORDER BY 1"
+    )
+    assert list(rows) == [("dropped", 1, "127.0.0.1", 1), ("gone", 1, "127.0.0.1", 1), ("stored", 2, "127.0.0.1", 1)]
+
+
+def test_slots_are_documented_as_many_as_there_are() -> None:
+    said = f"Of {SLOTS:,}, by which hosts are shared out."
+    assert "slot" in HostView.__struct_fields__
+    assert said in (ROOT / "docs" / "python.md").read_text()
