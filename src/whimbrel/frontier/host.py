@@ -11,7 +11,7 @@ from whimbrel.state.api import State
 from whimbrel.url import Url, restore, slot
 from whimbrel.url.domain import Domains
 from whimbrel.url.key import Keys
-from whimbrel.visit import HostName, Request, unpack_details
+from whimbrel.visit import Discovered, HostName, Request, Visit, pack_details, unpack_details
 
 _EVICTED_AT_ONCE: Final = 4
 BUFFER: Final = 128
@@ -28,6 +28,16 @@ class Entry(msgspec.Struct, frozen=True, gc=False, array_like=True):
     source: str
     details: bytes = b""
     """Of its request (`visit.pack_details`); empty for a plain one."""
+
+
+def new_entry(found: Discovered) -> Entry:
+    return Entry(found.url.text, found.depth, found.redirects, 1, found.source, pack_details(found.request))
+
+
+def next_try(visit: Visit) -> Entry:
+    """The entry of a visit that is to be made again."""
+    details = pack_details(visit.request)
+    return Entry(visit.url.text, visit.depth, visit.redirects, visit.attempt + 1, visit.source, details)
 
 
 def entry_request(entry: Entry) -> Request:
