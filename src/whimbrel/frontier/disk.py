@@ -162,6 +162,190 @@ class DiskFrontier(Provider, Told):
 
     def _queue(self, host: Host, found: Discovered, *, first: bool) -> None:
         entry = new_entry(found)
+        self._queues.push(host, found.url, entry, first=first)
+        self._meta.queued += 1
+        if not host.busy and (not host.record.due or host.out):
+            self._turns.wait(host)
+        self._tell()
+
+    def requeue(self, found: Discovered) -> None:
+        """Visit a URL once more that had its final outcome, and is not queued again already. Its host gets another
+        chance, too."""
+        host = self.table.of(found.url)
+        if host.record.given_up:
+            self._forgive(host)
+        self._queue(host, found, first=False)
+
+    def allow(self, site: str, name: str, *, without_robots: bool = False) -> bool:
+        """Ask a host that is disqualified, parked or given up again; false when it is not known. `without_robots`: a
+        robots.txt that cannot be obtained counts as no rules from now on."""
+        if (host := self.table.find(site, name)) is None:
+            return False
+        host.record.unruled = without_robots
+        self._forgive(host)
+        if not host.busy:
+            self._turns.wait(host)
+        self._tell()
+        return True
+
+    def _forgive(self, host: Host) -> None:
+        forgiven(host.record)
+        host.noted = True
+        self.gate.forgive(host.name)
+        self.table.change(host)
+
+    def drop(self, text: str) -> bool:
+        return self.seen.add(self.keys.url(text))
+
+    def take(self) -> Visit | None:
+        now_s = self.clock.now_s()
+        if self.exhausted or now_s < self.rate.free_s or self.gate.paused:
+            return None
+        for woken in self._queues.wake(now_s + self._turns.wall_s + _LOST_S):
+            if not woken.busy:
+                self._turns.wait(woken)
+        for _ in range(_TRIES):
+            host = self._next(now_s)
+            if host is None:
+                return None
+            visit = self._try(host, now_s)
+            if visit is not None:
+                return visit
+        return None
+
+    def shut(self) -> None:
+        self.gate.shut()
+
+    def take_host(self) -> HostDue | None:
+        """The next host that is to be qualified; `qualified` gives it back."""
+        return self._due.popleft() if self._due and not self.gate.paused else None
+
+    def _next(self, now_s: float) -> Host | None:
+        """A host whose turn it is. Those who come from a line are before all others."""
+        if not self._ready:
+            self.gate.wake(now_s)
+        if self._ready:
+            return self._ready.popleft()
+        return self._turns.next(now_s, asking=self._asked.has_room(self.config, now_s))
+
+    def _try(self, host: Host, now_s: float) -> Visit | None:
+        """Its next visit; None when something stops it, which then knows where the host waits."""
+        record = host.record
+        turns = self._turns
+        if record.given_up:
+            return self._refuse(host, record.given_up)
+        found = record.qualification
+        wall_s = now_s + turns.wall_s
+        if turns.is_held(host):
+            turns.wait(host)
+            return None
+        if found is None or is_over(found, wall_s):
+            if turns.due_s(host) <= now_s + ROUNDED_S and self._asked.has_room(self.config, now_s):
+                self._ask_qualifier(host, wall_s)
+            else:
+                turns.wait(host)
+            return None
+        if found.standing != "qualified":
+            turns.wait(host)
+            return None
+        return self._visit(host, found, now_s)
+
+    def _visit(self, host: Host, found: Qualification, now_s: float) -> Visit | None:
+        peeked = self._queues.peek(host)
+        if peeked is None:
+            self._turns.wait(host)
+            return None
+        key, entry = peeked
+        if host.record.ruled and not self._rules(host).allows(entry.url):
+            return self._refuse(host, "robots")
+        if self._refused is not None and self._refused.match(entry.url):
+            return self._refuse(host, "blocked")
+        address = found.addresses[host.record.failures_in_row % len(found.addresses)]
+        pace = self.gate.blocked(host.name, address, found.crawl_delay_s, now_s)
+        if pace is not None:
+            again_s = self.gate.stand(pace, partial(self._called, host), now_s)
+            if again_s is not None:
+                self._turns.postpone(host, again_s)
+            return None
+        self._queues.pop(host)
+        self._visiting += 1
+        self._requesting += 1
+        self.rate.let_out(now_s)
+        return Visit(entry_request(entry), entry.depth, entry.source, entry.redirects, entry.attempt, address, key)
+
+    def _called(self, host: Host) -> bool:
+        self._ready.append(host)
+        return True
+
+    def _rules(self, host: Host) -> Rules:
+        if host.rules is None:
+            host.rules = Rules.parse(self.table.robots(host), self.config.agent)
+        return host.rules
+
+    def _refuse(self, host: Host, reason: str) -> Visit | None:
+        """The next entry's visit is over before it began; the host goes on with the one after it."""
+        peeked = self._queues.peek(host)
+        if peeked is None:
+            self._turns.wait(host)
+            return None
+        key, entry = peeked
+        self._queues.pop(host)
+        self._visiting += 1
+        self._ready.appendleft(host)
+        return Visit(entry_request(entry), entry.depth, entry.source, entry.redirects, entry.attempt, "", key, reason)
+
+    def _ask_qualifier(self, host: Host, wall_s: float) -> None:
+        self._asked.add(host.id, self.clock.now_s())
+        before = host.record.qualification
+        if before is not None:
+            before = msgspec.structs.replace(before, robots=self.table.robots(host))
+        addresses_only = before is not None and before.standing == "qualified" and before.until_s > wall_s
+        self._due.append(HostDue(host.name, before, addresses_only))
+        self._tell()
+
+    def qualified(self, name: HostName, found: Qualification) -> None:
+        """The qualifier's answer for a host that `take_host` gave it."""
+        host = self.table.get(self.table.id_of(name.site, name.host))
+        record = host.record
+        self._asked.remove(host.id)
+        if record.unruled and found.reason == "robots-unreachable" and found.addresses:
+            until_s = self.clock.wall_s() + _UNRULED_S
+            found = msgspec.structs.replace(found, standing="qualified", until_s=until_s, robots="", reason="")
+        self.table.remember_robots(host, found.robots)
+        record.qualification = msgspec.structs.replace(found, robots="")
+        record.ruled = bool(found.robots)
+        host.rules = None
+        if found.standing == "for-good":
+            record.given_up = found.reason or "robots-unreachable"
+        if found.detail:
+            record.last_error = found.detail
+        host.noted = True
+        self.table.change(host)
+        self._turns.wait(host)
+        self._tell()
+
+    def unqualified(self, name: HostName) -> None:
+        """The qualifier could not find anything out: the host is blocked by now."""
+        host = self.table.get(self.table.id_of(name.site, name.host))
+        self._asked.remove(host.id)
+        self._turns.wait(host)
+        self._tell()
+
+    def due_in_s(self) -> float | None:
+        if self.exhausted or not self._meta.queued:
+            return None
+        now_s = self.clock.now_s()
+        if now_s < self.rate.free_s:
+            return self.rate.free_s - now_s
+        if self._ready:
+            return 0.0
+        retry_s = self._queues.retry_s
+        times = (
+            None if retry_s is None else retry_s - self._turns.wall_s,
+            self._turns.next_s(asking=self._asked.has_room(self.config, now_s)),
+            self._asked.next_s(self.config),
+            self.gate.next_s(),
+        )
         next_s = min((time_s for time_s in times if time_s is not None), default=None)
         return None if next_s is None else max(0.0, next_s - now_s)
 
