@@ -25,37 +25,37 @@ if TYPE_CHECKING:
     from whimbrel.handle.rule import handler as handler
     from whimbrel.job.progress import Progress as Progress
     from whimbrel.program.crawl import Crawl as Crawl
-    from whimbrel.program.crawl import Said as Said
-    from whimbrel.program.finished import Finished as Finished
+    from whimbrel.program.crawl import Notice as Notice
+    from whimbrel.program.result import CrawlResult as CrawlResult
+    from whimbrel.query.crawl_data import CrawlData as CrawlData
     from whimbrel.query.document import Document as Document
-    from whimbrel.query.opened import Opened as Opened
 
 _PLACES: Final = {
-    "Item": "whimbrel.handle.item",
-    "Link": "whimbrel.handle.rule",
-    "Page": "whimbrel.handle.page",
-    "filter": "whimbrel.handle.rule",
-    "handler": "whimbrel.handle.rule",
     "Control": "whimbrel.control.client",
     "Crawl": "whimbrel.program.crawl",
+    "CrawlData": "whimbrel.query.crawl_data",
+    "CrawlResult": "whimbrel.program.result",
     "Document": "whimbrel.query.document",
-    "Finished": "whimbrel.program.finished",
-    "Opened": "whimbrel.query.opened",
+    "Item": "whimbrel.handle.item",
+    "Link": "whimbrel.handle.rule",
+    "Notice": "whimbrel.program.crawl",
+    "Page": "whimbrel.handle.page",
     "Progress": "whimbrel.job.progress",
-    "Said": "whimbrel.program.crawl",
+    "filter": "whimbrel.handle.rule",
+    "handler": "whimbrel.handle.rule",
 }
 
 __all__ = [
     "Control",
     "Crawl",
+    "CrawlData",
+    "CrawlResult",
     "Document",
-    "Finished",
     "Item",
     "Link",
-    "Opened",
+    "Notice",
     "Page",
     "Progress",
-    "Said",
     "__version__",
     "filter",
     "handler",
@@ -63,15 +63,15 @@ __all__ = [
 ]
 
 
-def open(*directories: "str | os.PathLike[str]") -> "Opened":  # noqa: A001 - whimbrel.open, as in gzip.open
+def open(*directories: "str | os.PathLike[str]") -> "CrawlData":  # noqa: A001 - whimbrel.open, as in gzip.open
     """Open crawls for questions, running or not. NotACrawl when a directory holds none."""
     from pathlib import Path
 
-    from whimbrel.query.opened import Opened
+    from whimbrel.query.crawl_data import CrawlData
 
     if not directories:
         raise TypeError("open() needs at least one directory")
-    opened = Opened([Path(directory) for directory in directories])
+    opened = CrawlData([Path(directory) for directory in directories])
     opened.check()
     return opened
 

@@ -12,8 +12,9 @@ from rich.console import Console
 
 from tests.cli.command import Done, run
 from tests.job.site import page, served
-from whimbrel.cli.display import ProgressDisplay, json_text, one_line, printable
+from whimbrel.cli.display import ProgressDisplay, one_line
 from whimbrel.job.progress import Progress
+from whimbrel.terminal import json_text, printable
 
 HOSTILE = "\x1b]0;owned\x07 \x9b31m \u202egnp.exe [bold]x[/bold]"
 PAGES = {

@@ -16,7 +16,7 @@ PAGES = {"/robots.txt": (404, {}, ""), "/": page("/a", "/gone", "/moved"), "/a":
 
 
 @pytest.fixture(scope="module")
-def crawl(tmp_path_factory: pytest.TempPathFactory) -> whimbrel.Finished:
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> whimbrel.CrawlResult:
     with served(PAGES) as port:
         site = f"http://127.0.0.1:{port}/"
         return whimbrel.Crawl(site, delay=0.0, allow_network=["127.0.0.0/8"]).run(tmp_path_factory.mktemp("c") / "out")
@@ -27,5 +27,5 @@ def test_there_are_enough() -> None:
 
 
 @pytest.mark.parametrize(("sql", "columns"), [(sql, columns) for _, sql, columns in QUESTIONS], ids=lambda _: "")
-def test_every_question_is_answered_with_the_columns_shown(crawl: whimbrel.Finished, sql: str, columns: str) -> None:
+def test_every_question_is_answered_with_the_columns_shown(crawl: whimbrel.CrawlResult, sql: str, columns: str) -> None:
     assert crawl.sql(sql).columns == columns.split(" | ")

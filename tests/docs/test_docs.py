@@ -18,10 +18,6 @@ import typer.testing
 
 import whimbrel
 from whimbrel.cli import control
-from whimbrel.cli.reference import job_reference, reference
-from whimbrel.cli.reference_action import action_reference, actions, values
-from whimbrel.cli.reference_metric import metric_reference, metrics
-from whimbrel.cli.reference_python import python_reference, sections
 from whimbrel.commit.crash import POINTS
 from whimbrel.control import api, health
 from whimbrel.control.openapi import description
@@ -30,8 +26,13 @@ from whimbrel.flow import error as errors
 from whimbrel.flow.draw import as_mermaid
 from whimbrel.job.options import combined
 from whimbrel.job.parts import wiring
-from whimbrel.job.reference import options, parts
 from whimbrel.outcome import Outcome
+from whimbrel.reference.action import action_reference, actions, values
+from whimbrel.reference.command import command_reference
+from whimbrel.reference.job_file import job_reference
+from whimbrel.reference.metric import metric_reference, metrics
+from whimbrel.reference.python import python_reference, sections
+from whimbrel.reference.setting import options, parts
 from whimbrel.simweb.catalogue import entries
 from whimbrel.simweb.preset import Preset, spec_of
 from whimbrel.simweb.spec import WebSpec
@@ -44,12 +45,14 @@ SOURCES = sorted((ROOT / "src" / "whimbrel").rglob("*.py"))
 
 
 def test_the_reference_of_commands_is_up_to_date() -> None:
-    assert (DOCS / "commands.md").read_text() == reference(), "run: python -m whimbrel.cli.reference > docs/commands.md"
+    assert (DOCS / "commands.md").read_text() == command_reference(), (
+        "run: python -m whimbrel.reference commands > docs/commands.md"
+    )
 
 
 def test_the_reference_of_job_files_is_up_to_date() -> None:
     written = (DOCS / "job-file.md").read_text()
-    assert written == job_reference(), "run: python -m whimbrel.cli.reference job-file > docs/job-file.md"
+    assert written == job_reference(), "run: python -m whimbrel.reference job-file > docs/job-file.md"
 
 
 def test_every_option_and_every_setting_says_what_it_means() -> None:
@@ -61,7 +64,7 @@ def test_every_option_and_every_setting_says_what_it_means() -> None:
 
 def test_the_reference_of_python_is_up_to_date() -> None:
     written = (DOCS / "python.md").read_text()
-    assert written == python_reference(), "run: python -m whimbrel.cli.reference python > docs/python.md"
+    assert written == python_reference(), "run: python -m whimbrel.reference python > docs/python.md"
 
 
 def test_everything_that_programs_may_rely_on_is_explained() -> None:
@@ -80,7 +83,7 @@ def test_every_command_of_control_is_in_the_reference_of_commands_with_its_direc
 
 def test_the_reference_of_metrics_is_up_to_date() -> None:
     written = (DOCS / "metrics.md").read_text()
-    assert written == metric_reference(), "run: python -m whimbrel.cli.reference metrics > docs/metrics.md"
+    assert written == metric_reference(), "run: python -m whimbrel.reference metrics > docs/metrics.md"
 
 
 def test_every_metric_says_what_it_means_and_has_a_name_of_its_own() -> None:
@@ -108,7 +111,7 @@ def test_the_dashboard_of_grafana_asks_for_metrics_and_labels_that_there_are() -
 
 def test_the_reference_of_actions_is_up_to_date() -> None:
     written = (DOCS / "actions.md").read_text()
-    assert written == action_reference(), "run: python -m whimbrel.cli.reference actions > docs/actions.md"
+    assert written == action_reference(), "run: python -m whimbrel.reference actions > docs/actions.md"
 
 
 def test_every_action_and_every_field_of_one_says_what_it_means() -> None:

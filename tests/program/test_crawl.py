@@ -69,7 +69,7 @@ def test_events_tell_what_happens(site: str, tmp_path: Path) -> None:
         return [event async for event in own(site).events(tmp_path / "out")]
 
     events = asyncio.run(listen())
-    assert isinstance(events[-1], whimbrel.Finished)
+    assert isinstance(events[-1], whimbrel.CrawlResult)
     assert events[-1].state == "done"
     assert any(isinstance(event, whimbrel.Progress) for event in events)
 
@@ -102,12 +102,12 @@ def test_trouble_of_a_crawl_reaches_who_listens(tmp_path: Path) -> None:
 
 
 def test_several_crawls_go_side_by_side(site: str, tmp_path: Path) -> None:
-    async def both() -> list[whimbrel.Finished]:
-        async def one(name: str) -> whimbrel.Finished:
+    async def both() -> list[whimbrel.CrawlResult]:
+        async def one(name: str) -> whimbrel.CrawlResult:
             last: object = None
             async for event in own(site).events(tmp_path / name):
                 last = event
-            assert isinstance(last, whimbrel.Finished)
+            assert isinstance(last, whimbrel.CrawlResult)
             return last
 
         return list(await asyncio.gather(one("a"), one("b")))

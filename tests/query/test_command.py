@@ -74,7 +74,7 @@ def test_several_crawls_are_told_apart(crawl: Path, tmp_path_factory: pytest.Tem
 
 def test_the_facts_are_opened_without_loading_pyarrow() -> None:
     program = """
-import sys, whimbrel.facts.store, whimbrel.query.form, whimbrel.facts.links
+import sys, whimbrel.facts.store, whimbrel.query.format, whimbrel.facts.links
 sys.exit("pyarrow" in sys.modules or "duckdb" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -26,7 +26,7 @@ PAGES = {
 }
 
 
-def crawled(into: Path, port: int, *seeds: str, **options: object) -> whimbrel.Finished:
+def crawled(into: Path, port: int, *seeds: str, **options: object) -> whimbrel.CrawlResult:
     urls = [f"http://127.0.0.1:{port}{seed}" for seed in seeds]
     crawl = whimbrel.Crawl(*urls, delay=0.0, connections=1, allow_network=["127.0.0.0/8"], **options)  # type: ignore[arg-type]
     return crawl.run(into)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from rich.console import Console
 
-from whimbrel.query.form import Format
+from whimbrel.query.format import Format
 from whimbrel.query.render import RENDERERS, render_table
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.sql import Query, QueryConfig

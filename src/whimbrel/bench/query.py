@@ -135,9 +135,9 @@ def ask(directory: Path) -> list[Asked]:
 
 
 def _answer(directory: Path, name: str) -> Asked:
-    from whimbrel.query.opened import Opened
+    from whimbrel.query.crawl_data import CrawlData
 
-    opened = Opened([directory])
+    opened = CrawlData([directory])
     began_s, began_cpu_s = time.monotonic(), time.process_time()
     rows = len(opened.sql(QUESTIONS[name]))
     seconds, cpu_s = time.monotonic() - began_s, time.process_time() - began_cpu_s

@@ -6,31 +6,31 @@ from typing import Annotated, Final
 
 import typer
 
-from whimbrel.cli.process import tune_memory
-from whimbrel.cli.words import with_default
+from whimbrel.cli.argv import with_default
+from whimbrel.job.memory import tune_memory
 from whimbrel.version import __version__
 
 _COMMANDS: Final = {
-    "crawl": "crawl.crawl",
-    "resume": "crawl.resume",
-    "status": "status.status",
-    "why": "why.why",
-    "control": "control.app",
-    "dashboard": "dashboard.dashboard",
-    "verify": "verify.verify",
-    "query": "query.query",
-    "get": "get.get",
-    "reparse": "reparse.reparse",
-    "import": "importing.import_",
-    "new": "new.new",
-    "fetch": "fetch.fetch",
-    "config": "config.app",
-    "demo": "demo.demo",
-    "graph": "graph.graph",
-    "simweb": "simweb.app",
-    "bench": "bench.app",
+    "crawl": "cli.crawl.crawl",
+    "resume": "cli.crawl.resume",
+    "status": "cli.status.status",
+    "why": "cli.why.why",
+    "control": "cli.control.app",
+    "dashboard": "cli.dashboard.dashboard",
+    "verify": "cli.verify.verify",
+    "query": "cli.query.query",
+    "get": "cli.get.get",
+    "reparse": "cli.reparse.reparse",
+    "import": "cli.importing.import_",
+    "new": "cli.new.new",
+    "fetch": "cli.fetch.fetch",
+    "config": "cli.config.app",
+    "demo": "cli.demo.demo",
+    "graph": "cli.graph.graph",
+    "simweb": "cli.simweb.app",
+    "bench": "bench.command.app.app",
 }
-"""Each with its module beside this one, and its function or group there."""
+"""Each with its module in the package, and its function or group there."""
 _CRAWLING: Final = ("crawl", "resume", "demo")
 _EXPECTED: Final = {
     "whimbrel.commit.committed": "NotACrawl",
@@ -63,8 +63,8 @@ def application(only: str = "") -> typer.Typer:
     app.callback()(_whimbrel)
     for name, place in _COMMANDS.items():
         if only in ("", name):
-            module, attribute = place.split(".")
-            found = getattr(import_module(f"whimbrel.cli.{module}"), attribute)
+            module, _, attribute = place.rpartition(".")
+            found = getattr(import_module(f"whimbrel.{module}"), attribute)
             if isinstance(found, typer.Typer):
                 app.add_typer(found, name=name)
             else:

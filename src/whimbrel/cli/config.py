@@ -7,12 +7,12 @@ import msgspec
 import typer
 from rich.table import Table
 
-from whimbrel.cli.display import plain_console
 from whimbrel.flow import ComponentSpec, ProviderSpec, check
 from whimbrel.job.configure import configured, settings_of
 from whimbrel.job.options import CrawlOptions
 from whimbrel.job.parts import registry
 from whimbrel.job.stored import stored_job
+from whimbrel.terminal import plain_console
 
 app = typer.Typer(no_args_is_help=True, help="Look at a crawl's configuration.")
 

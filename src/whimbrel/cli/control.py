@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from whimbrel.cli.display import json_text, one_line, plain_console, printable
+from whimbrel.cli.display import one_line
 from whimbrel.control.api import (
     Abort,
     Action,
@@ -32,6 +32,7 @@ from whimbrel.control.client import Control
 from whimbrel.job.options import OptionError
 from whimbrel.job.setting import setting_value
 from whimbrel.job.unit import duration_s, size_bytes
+from whimbrel.terminal import json_text, plain_console, printable
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -10,18 +10,19 @@ import msgspec
 import typer
 
 from whimbrel.cli import option
-from whimbrel.cli.board import attend_with
-from whimbrel.cli.display import ProgressDisplay, plain_console
+from whimbrel.cli.display import ProgressDisplay
 from whimbrel.cli.log import JsonLog
 from whimbrel.cli.summary import print_summary, summary
+from whimbrel.dashboard.process import attend_with
 from whimbrel.job.configure import seeds as seeds_of
 from whimbrel.job.crawl import crawl as run_crawl
 from whimbrel.job.crawl import plan_of
 from whimbrel.job.crawl import resume as run_resume
 from whimbrel.job.options import JOB_FILE, CrawlOptions, Given, OptionError, combined, environment, read_job
 from whimbrel.job.parts import wiring_names
-from whimbrel.job.progress import Result
+from whimbrel.job.progress import RunResult
 from whimbrel.job.setting import parsed_changes, parsed_settings
+from whimbrel.terminal import plain_console
 
 _COMMAND_LINE = "command line"
 
@@ -169,7 +170,13 @@ def _default_directory(given: Given) -> Path:
 
 
 def _run(
-    run: Callable[..., Result], given: Given, directory: Path, dashboard: str | None, log: option.Log, *, as_json: bool
+    run: Callable[..., RunResult],
+    given: Given,
+    directory: Path,
+    dashboard: str | None,
+    log: option.Log,
+    *,
+    as_json: bool,
 ) -> None:
     """Crawl or resume, tell of it on the way, and end with the summary and the exit code."""
     console = plain_console(stderr=as_json or log is option.Log.JSON)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.console import Console
 
-from whimbrel.cli.display import ProgressDisplay, plain_console
+from whimbrel.cli.display import ProgressDisplay
 from whimbrel.cli.summary import print_summary
 from whimbrel.job.crawl import check_empty
 from whimbrel.job.crawl import crawl as run_crawl
@@ -21,6 +21,7 @@ from whimbrel.simweb.preset import Preset, spec_of
 from whimbrel.simweb.server.serve import Running, await_running
 from whimbrel.simweb.spec import changed
 from whimbrel.simweb.web import Web
+from whimbrel.terminal import plain_console
 
 _RESULT: Final = {"job.toml", "COMMITTED", "state", "archive", "facts"}
 

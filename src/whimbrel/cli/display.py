@@ -1,39 +1,18 @@
 """Progress for people: a live panel on a terminal, plain lines elsewhere."""
 
-import json
 import time
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
-import msgspec
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from whimbrel.job.progress import Progress
+from whimbrel.terminal import printable
 
 _LINE_EVERY_S: Final = 2.0
-
-
-def plain_console(*, stderr: bool = False) -> Console:
-    """A console whose lines a pipe can be searched for: nothing is wrapped unless a person watches."""
-    console = Console(stderr=stderr)
-    return console if console.is_terminal else Console(stderr=stderr, width=200, soft_wrap=True)
-
-
-def printable(text: str) -> str:
-    """What pages and servers say, for a terminal: control characters, and marks that turn the direction of writing, as
-    escapes. Otherwise a title could rewrite the screen."""
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
-
-
-def json_text(value: Any) -> str:
-    """Indented JSON in which such characters are written as JSON's own escapes: the values are the same."""
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
 
 
 class ProgressDisplay:

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from whimbrel.cli.display import json_text, plain_console, printable
 from whimbrel.clock import SystemClock
 from whimbrel.dedupe.api import Fingerprinted
 from whimbrel.fetch.api import Exchange, Fetched
@@ -25,6 +24,7 @@ from whimbrel.qualify.api import Qualification
 from whimbrel.qualify.procedure import Procedure
 from whimbrel.qualify.robots import Rules
 from whimbrel.qualify.verdict import QualifyConfig
+from whimbrel.terminal import json_text, plain_console, printable
 from whimbrel.url import Domains, Url
 from whimbrel.visit import HostName, Request, Visit
 

@@ -41,14 +41,14 @@ def get(
 
 def _document(directory: Path, url: str) -> "Document":
     from whimbrel.archive.read import SegmentDamaged
-    from whimbrel.query.opened import Opened
+    from whimbrel.query.crawl_data import CrawlData
     from whimbrel.url import parse
 
     wanted = parse(url if "://" in url else f"https://{url}")
     if wanted is None:
         raise typer.BadParameter(f"{url} is no http or https URL")
     try:
-        found = Opened([directory]).get(wanted.text)
+        found = CrawlData([directory]).get(wanted.text)
     except SegmentDamaged as error:
         typer.echo(f"whimbrel: {error}; `whimbrel verify {directory}` looks at all of it", err=True)
         raise typer.Exit(1) from error

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from whimbrel.cli.display import plain_console
+from whimbrel.terminal import plain_console
 
 
 def import_(
@@ -19,7 +19,7 @@ def import_(
     The files are read and left as they are. An import that was interrupted goes on when the same command is given
     again. Exit codes: 0 done, 1 a file cannot be read, 2 usage.
     """
-    from whimbrel.program.importing import Imported, ImportFailed, import_warcs
+    from whimbrel.offline.warc_import import Imported, ImportFailed, import_warcs
 
     console, shown = plain_console(stderr=True), [0]
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from whimbrel.cli.display import plain_console
-from whimbrel.cli.unit import duration_s
-from whimbrel.query.form import Format
+from whimbrel.job.unit import duration_s
+from whimbrel.query.format import Format
+from whimbrel.terminal import plain_console
 
 if TYPE_CHECKING:
     from whimbrel.query.sql import Answer

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from whimbrel.cli.display import plain_console
+from whimbrel.terminal import plain_console
 
 
 def reparse(
@@ -25,8 +25,8 @@ def reparse(
     """
     from whimbrel.job.handling import rules_of
     from whimbrel.job.parts import registry
-    from whimbrel.program.reparse import Reparsed
-    from whimbrel.program.reparse import reparse as run
+    from whimbrel.offline.reparse import Reparsed
+    from whimbrel.offline.reparse import reparse as run
     from whimbrel.query.sql import QueryFailed, QueryRefused
 
     rules = rules_of(registry(*with_))

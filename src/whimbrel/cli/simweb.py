@@ -12,10 +12,10 @@ import msgspec
 import typer
 from rich.table import Table
 
-from whimbrel.cli.display import plain_console
-from whimbrel.cli.unit import duration_s
+from whimbrel.job.unit import duration_s
 from whimbrel.simweb.preset import Preset, spec_of
 from whimbrel.simweb.spec import WebSpec, changed, read_spec
+from whimbrel.terminal import plain_console
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

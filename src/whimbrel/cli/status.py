@@ -8,9 +8,9 @@ import msgspec
 import typer
 from rich.table import Table
 
-from whimbrel.cli.display import plain_console
 from whimbrel.commit.committed import Committed, read_committed
 from whimbrel.job.progress import under
+from whimbrel.terminal import plain_console
 
 
 def status(

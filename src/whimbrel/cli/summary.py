@@ -6,9 +6,9 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from whimbrel.cli.display import printable
-from whimbrel.cli.waiting import waiting
-from whimbrel.job.progress import Result
+from whimbrel.job.progress import RunResult
+from whimbrel.query.backlog import backlog
+from whimbrel.terminal import printable
 
 _NOT_CRAWLED: Final = {
     "denied robots": "robots.txt forbids them",
@@ -21,7 +21,7 @@ _NOT_CRAWLED: Final = {
 }
 
 
-def summary(directory: Path, result: Result) -> dict[str, Any]:
+def summary(directory: Path, result: RunResult) -> dict[str, Any]:
     progress = result.progress
     return {
         "state": result.state,
@@ -39,7 +39,7 @@ def summary(directory: Path, result: Result) -> dict[str, Any]:
     }
 
 
-def print_summary(console: Console, directory: Path, result: Result) -> None:
+def print_summary(console: Console, directory: Path, result: RunResult) -> None:
     progress, report = result.progress, result.report
     console.print(
         f"[bold]{result.state}[/bold]: {progress.visited:,} visits on {progress.hosts:,} hosts in "
@@ -64,10 +64,10 @@ def print_summary(console: Console, directory: Path, result: Result) -> None:
         console.print(line, highlight=False, markup=False)
 
 
-def _next_steps(directory: Path, result: Result) -> list[str]:
+def _next_steps(directory: Path, result: RunResult) -> list[str]:
     lines = []
     if result.progress.queued:
-        lines += [printable(line) for line in waiting(directory)]
+        lines += [printable(line) for line in backlog(directory)]
         command = f"whimbrel resume {directory}"
         if result.limit:
             option = result.limit.partition(" ")[0]

@@ -8,8 +8,8 @@ import typer
 
 from whimbrel.archive.verify import Problem
 from whimbrel.archive.verify import verify as verify_archive
-from whimbrel.cli.display import plain_console
 from whimbrel.commit.committed import Committed, read_committed
+from whimbrel.terminal import plain_console
 
 _CRAWLED: Final = "where not exists (from events where actor = 'import')"
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from whimbrel.cli.display import json_text, plain_console, printable
 from whimbrel.commit.committed import read_committed
-from whimbrel.program.story import story_of, unvisited
+from whimbrel.offline.explain import story_of, unvisited
+from whimbrel.terminal import json_text, plain_console, printable
 from whimbrel.url import Url, parse
 
 

@@ -16,11 +16,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from whimbrel.control.address import Address
 from whimbrel.control.api import ACTIONS, ControlError, Refused
 from whimbrel.control.configuration import effective
+from whimbrel.control.executor import Steward
 from whimbrel.control.history import History
 from whimbrel.control.metric import exposition
 from whimbrel.control.openapi import HOST_ORDERS, description
 from whimbrel.control.status import host_views, status, wiring_view
-from whimbrel.control.steward import Steward
 from whimbrel.job.running import Running
 
 MOST_BYTES: Final = 8_000_000

@@ -18,8 +18,8 @@ from whimbrel.job.options import OptionError
 from whimbrel.job.parts import registry
 from whimbrel.job.progress import final
 from whimbrel.job.stored import stored_job
-from whimbrel.program.story import story_of, unvisited
-from whimbrel.query.opened import Opened
+from whimbrel.offline.explain import story_of, unvisited
+from whimbrel.query.crawl_data import CrawlData
 from whimbrel.query.sql import QueryConfig, QueryFailed, QueryRefused
 from whimbrel.url import parse
 from whimbrel.version import __version__
@@ -57,7 +57,7 @@ class Source:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._control = Control(directory, caller="dashboard")
-        self._opened = Opened([directory], QueryConfig(time_limit_s=30.0))
+        self._opened = CrawlData([directory], QueryConfig(time_limit_s=30.0))
 
     def moment(self) -> Moment:
         """NotACrawl when there is nothing at all."""

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whimbrel.disk import Disk, DiskFile
+from whimbrel.facts.arrow_import import load_arrow
 from whimbrel.facts.check import check_parquet, check_surplus, check_tail, check_unlisted_tail
 from whimbrel.facts.conversion import Conversion
 from whimbrel.facts.frame import frame
-from whimbrel.facts.lean import load_arrow
 from whimbrel.facts.name import is_ours, parquet_name, tail_name, tail_number
 from whimbrel.flow import Config
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Done, Exchange, Traffic
+from whimbrel.fetch.curl_loop import Watch
 from whimbrel.fetch.handle import PRIVATE, Handle
 from whimbrel.fetch.network import Networks
 from whimbrel.fetch.option import CurlConfig, check_files
 from whimbrel.fetch.patience import Patience
-from whimbrel.fetch.watch import Watch
 from whimbrel.flow import Metric, Needs, Provider
 from whimbrel.visit import Request
 

@@ -16,11 +16,11 @@ from whimbrel.flow import Job, Plan, Registry, Report, Timeouts, check
 from whimbrel.frontier.disk import DiskFrontier
 from whimbrel.handle.rule import Rules
 from whimbrel.job.configure import configured, seeds
-from whimbrel.job.descriptor import allow_files
+from whimbrel.job.file_limit import allow_files
 from whimbrel.job.handling import hatched, rules_of
 from whimbrel.job.options import JOB_FILE, Given, OptionError
 from whimbrel.job.parts import registry
-from whimbrel.job.progress import Progress, Result, final
+from whimbrel.job.progress import Progress, RunResult, final
 from whimbrel.job.running import Attend, Running, Say, Show
 from whimbrel.job.stop import Stop
 from whimbrel.job.stored import keep_job, stored_job
@@ -53,7 +53,7 @@ def crawl(
     stop: Stop | None = None,
     rules: Rules | None = None,
     attend: Attend | None = None,
-) -> Result:
+) -> RunResult:
     """Begin a crawl into an empty directory and run it to its end.
 
     `show` is called a few times a second, `say` when there is something to tell. `stop` stops it in good order, a
@@ -77,14 +77,14 @@ def resume(
     stop: Stop | None = None,
     rules: Rules | None = None,
     attend: Attend | None = None,
-) -> Result:
+) -> RunResult:
     """Go on with the crawl in a directory, wherever and however it ended."""
     if not (directory / "state").is_dir() and not (directory / JOB_FILE).is_file():
         raise CrawlError(f"{directory} holds no crawl; begin one with `whimbrel crawl SEED --into {directory}`")
     finished = _finished(directory)
     if finished is not None:
         say(f"{directory} is done: nothing is left to do")
-        return Result(report=Report("done"), progress=final(finished), committed=finished)
+        return RunResult(report=Report("done"), progress=final(finished), committed=finished)
     plan, found = plan_of(given, directory, rules)
     known = rules_of(found, rules)
     if given.options.handlers and not known:
@@ -139,7 +139,7 @@ def check_empty(directory: Path) -> None:
         raise CrawlError(f"{directory} is not an empty directory; choose another with --into")
 
 
-def _run(running: Running, stop: Stop, attend: Attend | None) -> Result:
+def _run(running: Running, stop: Stop, attend: Attend | None) -> RunResult:
     import uvloop
 
     return uvloop.run(_crawl(running, stop, attend))
@@ -148,7 +148,7 @@ def _run(running: Running, stop: Stop, attend: Attend | None) -> Result:
 _TIMEOUTS: Final = Timeouts(open_s=120.0, drain_s=120.0, close_s=600.0, change_s=600.0)
 
 
-async def _crawl(running: Running, stop: Stop, attend: Attend | None) -> Result:
+async def _crawl(running: Running, stop: Stop, attend: Attend | None) -> RunResult:
     job, directory = running.job, running.directory
 
     def interrupted() -> None:
@@ -173,7 +173,7 @@ async def _crawl(running: Running, stop: Stop, attend: Attend | None) -> Result:
     committed = _last(directory)
     progress = final(committed, time.monotonic() - began_s, before)
     running.show(progress)
-    return Result(report=report, progress=progress, committed=committed, limit=_limit(running.given, job, progress))
+    return RunResult(report=report, progress=progress, committed=committed, limit=_limit(running.given, job, progress))
 
 
 def _last(directory: Path) -> Committed:

@@ -56,7 +56,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """Items in each connector."""
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
     progress: Progress
     committed: Committed

@@ -2,6 +2,6 @@
 
 `Crawl` takes the options of the command line under the same names. `run` waits for the end; `events` tells what
 happens meanwhile. Each run has a thread and an event loop of its own, so that it does not matter whether the caller has
-one, and several crawls go side by side in one process. What they leave is a directory like any other: `Finished` is
+one, and several crawls go side by side in one process. What they leave is a directory like any other: `CrawlResult` is
 that directory, opened for questions.
 """

@@ -10,33 +10,33 @@ from typing import Any, Final, TypeVar, Unpack
 
 import msgspec
 
-from whimbrel.control.door import attend
+from whimbrel.control.listener import attend
 from whimbrel.handle.rule import Filter, Handler, Rules, handler
 from whimbrel.handle.rule import filter as filter_
 from whimbrel.job.crawl import crawl as begin_crawl
 from whimbrel.job.crawl import resume as resume_crawl
 from whimbrel.job.database import seeds_from as database_seeds
 from whimbrel.job.options import JOB_FILE, Given, combined, environment, read_job
-from whimbrel.job.progress import Progress, Result
+from whimbrel.job.progress import Progress, RunResult
 from whimbrel.job.stop import Stop
-from whimbrel.program.finished import Finished
+from whimbrel.offline.reparse import Reparsed, reparse
 from whimbrel.program.keyword import Keywords
-from whimbrel.program.reparse import Reparsed, reparse
+from whimbrel.program.result import CrawlResult
 
 _CODE: Final = "Python"
 _Handler = TypeVar("_Handler", bound=Handler)
 _Filter = TypeVar("_Filter", bound=Filter)
 
 
-class Said(msgspec.Struct, frozen=True):
+class Notice(msgspec.Struct, frozen=True):
     """Something that a person should know: the disk is full, a limit is reached."""
 
     text: str
     """A sentence."""
 
 
-Event = Progress | Said | Finished
-"""Numbers come a few times a second; `Finished` is the last."""
+Event = Progress | Notice | CrawlResult
+"""Numbers come a few times a second; `CrawlResult` is the last."""
 
 
 class Crawl:
@@ -92,7 +92,7 @@ class Crawl:
         resume: bool = False,
         show: Callable[[Progress], None] | None = None,
         say: Callable[[str], None] | None = None,
-    ) -> Finished:
+    ) -> CrawlResult:
         """Crawl into a directory and wait for the end. An interrupt (Ctrl-C, a notebook's stop button) stops it in good
         order, a second one at once; in a script SIGTERM does so, too.
 
@@ -120,7 +120,7 @@ class Crawl:
         def tell(event: Event | None) -> None:
             loop.call_soon_threadsafe(told.put_nowait, event)
 
-        future = _in_thread(self._task(into, tell, lambda text: tell(Said(text)), stop, resume=resume))
+        future = _in_thread(self._task(into, tell, lambda text: tell(Notice(text)), stop, resume=resume))
         future.add_done_callback(lambda _: tell(None))
         try:
             while (event := await told.get()) is not None:
@@ -138,18 +138,18 @@ class Crawl:
         stop: Stop,
         *,
         resume: bool,
-    ) -> Callable[[], Finished]:
+    ) -> Callable[[], CrawlResult]:
         directory = Path(into)
 
-        def work() -> Finished:
-            result: Result
+        def work() -> CrawlResult:
+            result: RunResult
             if resume and (directory / JOB_FILE).exists():
                 given = combined([(JOB_FILE, read_job(directory / JOB_FILE)), *self._layers])
                 result = resume_crawl(given, directory, show, say, stop, self.rules, attend)
             else:
                 given = combined([*self._layers, (_CODE, {"handlers": [rule.name for rule in self.rules.parse]})])
                 result = begin_crawl(given, directory, show, say, stop, self.rules, attend)
-            return Finished(directory, result)
+            return CrawlResult(directory, result)
 
         return work
 
@@ -170,7 +170,7 @@ def _has_loop() -> bool:
     return True
 
 
-def _awaited(future: "Future[Finished]", stop: Stop) -> Finished:
+def _awaited(future: "Future[CrawlResult]", stop: Stop) -> CrawlResult:
     """Each interrupt is passed on; what the crawl makes of the last one is the result."""
     while True:
         try:
@@ -181,8 +181,8 @@ def _awaited(future: "Future[Finished]", stop: Stop) -> Finished:
             stop.ask()
 
 
-def _in_thread(task: Callable[[], Finished]) -> "Future[Finished]":
-    future: Future[Finished] = Future()
+def _in_thread(task: Callable[[], CrawlResult]) -> "Future[CrawlResult]":
+    future: Future[CrawlResult] = Future()
 
     def run() -> None:
         try:

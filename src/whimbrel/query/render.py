@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from whimbrel.query.form import Format
+from whimbrel.query.format import Format
 from whimbrel.query.sql import Answer
 
 TABLE_ROWS: Final = 1_000

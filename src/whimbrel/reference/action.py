@@ -1,6 +1,6 @@
 """The reference of actions on a running crawl, written from their types.
 
-`python -m whimbrel.cli.reference actions > docs/actions.md`.
+`python -m whimbrel.reference actions > docs/actions.md`.
 """
 
 import ast
@@ -20,7 +20,7 @@ from whimbrel.job.parts import registry, wiring
 _HEAD: Final = """\
 # Actions
 
-Written from the code by `python -m whimbrel.cli.reference actions`; a test fails when it is out of date.
+Written from the code by `python -m whimbrel.reference actions`; a test fails when it is out of date.
 
 Everything that can be done to a running crawl, and nothing else can. [control.md](control.md) says what each is good
 for and what survives a restart. Three ways lead there:

@@ -17,7 +17,7 @@ import os
 import sys
 from typing import Final
 
-from whimbrel.facts.lean import be_lean
+from whimbrel.facts.arrow_import import be_lean
 
 _ARENA_MAX: Final = -8
 _MMAP_THRESHOLD: Final = -3

@@ -22,7 +22,7 @@ _NO_LIMIT_S: Final = 1e8
 _COLUMNS: Final = ", ".join(name for name, _ in TABLES["pages"] if name != "text")
 
 
-class Opened:
+class CrawlData:
     """One crawl or several, running or not. Every question is answered from what is committed when it is asked.
 
     With several, every table has a column `crawl` with the name of the directory.

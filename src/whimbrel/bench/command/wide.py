@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from whimbrel.cli.unit import duration_s
+from whimbrel.job.unit import duration_s
 
 
 def wide(

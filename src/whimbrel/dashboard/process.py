@@ -5,7 +5,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from whimbrel.control.door import attend
+from whimbrel.control.listener import attend
 from whimbrel.job.running import Attend, Running
 
 

@@ -5,7 +5,7 @@ from typing import Final
 COMMANDS: Final = """\
 # Commands
 
-Written from the commands by `python -m whimbrel.cli.reference`; a test fails when it is out of date.
+Written from the commands by `python -m whimbrel.reference commands`; a test fails when it is out of date.
 
 Exit codes everywhere: 0 done, 1 failed, 2 usage, 3 stopped with work left. Durations take units: `250ms`, `0.5s`,
 `10m`, `2h`, `1d`.
@@ -14,7 +14,7 @@ Exit codes everywhere: 0 done, 1 failed, 2 usage, 3 stopped with work left. Dura
 JOB_FILE: Final = """\
 # Job files
 
-Written from the code by `python -m whimbrel.cli.reference job-file`; a test fails when it is out of date.
+Written from the code by `python -m whimbrel.reference job-file`; a test fails when it is out of date.
 
 A job file is TOML: the options of `whimbrel crawl` under the same names, and settings of single parts.
 
@@ -59,7 +59,7 @@ decided (URLs that were queued or refused are not judged again, and new `seeds` 
 PYTHON: Final = """\
 # Python
 
-Written from the code by `python -m whimbrel.cli.reference python`; a test fails when it is out of date.
+Written from the code by `python -m whimbrel.reference python`; a test fails when it is out of date.
 
 ```python
 import whimbrel

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from whimbrel.job.progress import Progress, Result
-from whimbrel.query.opened import Opened
+from whimbrel.job.progress import Progress, RunResult
+from whimbrel.query.crawl_data import CrawlData
 
 
-class Finished(Opened):
+class CrawlResult(CrawlData):
     """The crawl's directory, opened for questions."""
 
-    def __init__(self, directory: Path, result: Result) -> None:
+    def __init__(self, directory: Path, result: RunResult) -> None:
         super().__init__([directory])
         self.directory = directory
         """Where the crawl is."""

@@ -35,7 +35,7 @@ from whimbrel.flow import ChangeFailed, FlowError, check
 from whimbrel.flow.toml import wiring_text
 from whimbrel.flow.wiring import Wiring
 from whimbrel.job.configure import configured, seed_url
-from whimbrel.job.descriptor import allow_files
+from whimbrel.job.file_limit import allow_files
 from whimbrel.job.options import CrawlOptions, Given, OptionError, combined
 from whimbrel.job.running import Running
 from whimbrel.job.stored import keep_job, write_whole

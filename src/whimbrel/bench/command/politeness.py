@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from whimbrel.cli.unit import duration_s
+from whimbrel.job.unit import duration_s
 
 
 def politeness(

@@ -9,20 +9,20 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from whimbrel.cli.beside import beside
-from whimbrel.cli.display import plain_console
-from whimbrel.cli.politeness import politeness
-from whimbrel.cli.query_bench import query
-from whimbrel.cli.scale import scale
-from whimbrel.cli.unit import duration_s
-from whimbrel.cli.wide import wide
+from whimbrel.bench.command.overhead import overhead
+from whimbrel.bench.command.politeness import politeness
+from whimbrel.bench.command.query import query
+from whimbrel.bench.command.scale import scale
+from whimbrel.bench.command.wide import wide
+from whimbrel.job.unit import duration_s
+from whimbrel.terminal import plain_console
 
 app = typer.Typer(no_args_is_help=True, help="Measure Whimbrel on this machine.")
 app.command("politeness")(politeness)
 app.command("wide")(wide)
 app.command("scale")(scale)
 app.command("query")(query)
-app.command("beside")(beside)
+app.command("overhead")(overhead)
 JsonOption = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 DIRECT_US = 1.0

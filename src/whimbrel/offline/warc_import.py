@@ -24,10 +24,10 @@ from whimbrel.fetch.api import Exchange, Fetched, Response
 from whimbrel.fetch.document import MemoryDocument
 from whimbrel.fetch.head import read_head
 from whimbrel.job.crawl import CrawlError, check_empty
+from whimbrel.offline.foreign_warc import Place, Record, Unreadable, meant, record_at, records
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Parsed
 from whimbrel.parse.parser import Parser, ParserConfig
-from whimbrel.program.foreign import Place, Record, Unreadable, meant, record_at, records
 from whimbrel.state.rocks import RocksConfig, RocksState
 from whimbrel.visit import Request, Visit
 

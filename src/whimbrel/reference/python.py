@@ -12,19 +12,19 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from whimbrel.cli.reference_head import PYTHON
+from whimbrel.reference.head import PYTHON
 
 _SECTIONS: Final = {
-    "Crawling": ("program.crawl.Crawl", "job.progress.Progress", "program.crawl.Said", "program.finished.Finished"),
+    "Crawling": ("program.crawl.Crawl", "job.progress.Progress", "program.crawl.Notice", "program.result.CrawlResult"),
     "Steering": (
         *("control.client.Control", "control.api.Done", "control.status.Status", "control.status.WiringView"),
         *("control.status.PartView", "control.status.JointView", "control.status.HostView", "control.health.Warning_"),
         *("control.history.Sample", "control.configuration.Configuration"),
     ),
-    "Asking": ("__init__.open", "query.opened.Opened", "query.rows.Rows", "query.document.Document"),
+    "Asking": ("__init__.open", "query.crawl_data.CrawlData", "query.rows.Rows", "query.document.Document"),
     "Handlers": ("handle.item.Item", "handle.rule.handler", "handle.rule.filter", "handle.rule.Link"),
     "Pages in handlers": ("handle.page.Page", "handle.select.Selected"),
-    "Archives again": ("program.reparse.Reparsed",),
+    "Archives again": ("offline.reparse.Reparsed",),
     "Errors": (
         *("job.options.OptionError", "job.crawl.CrawlError", "commit.committed.NotACrawl"),
         *("control.api.ControlError", "control.api.Refused"),

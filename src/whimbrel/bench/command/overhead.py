@@ -1,4 +1,4 @@
-"""`whimbrel bench beside`: a crawl with questions asked beside it."""
+"""`whimbrel bench overhead`: what observers cost a running crawl."""
 
 import tempfile
 from pathlib import Path
@@ -9,10 +9,10 @@ import msgspec
 import typer
 from rich.console import Console
 
-from whimbrel.cli.unit import duration_s
+from whimbrel.job.unit import duration_s
 
 
-def beside(
+def overhead(
     hosts: Annotated[int, typer.Option(min=1, help="Hosts of the web.")] = 100,
     rounds: Annotated[int, typer.Option(min=1, help="Crawls, one after the other.")] = 4,
     cycles: Annotated[int, typer.Option(min=1, help="Cycles of each crawl, with a turn of each kind.")] = 8,
@@ -25,7 +25,7 @@ def beside(
     Without Chromium the dashboard is not measured, and it says so. Exit codes: 0 at most 5 % more than alone, and every
     answer was right; 1 not; 2 a crawl could not be run.
     """
-    from whimbrel.bench.beside import Plan, measure
+    from whimbrel.bench.overhead import Plan, measure
     from whimbrel.bench.politeness.stage import StageError
 
     with tempfile.TemporaryDirectory(prefix="whimbrel-bench-") as folder:

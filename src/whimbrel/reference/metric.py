@@ -1,6 +1,6 @@
 """The reference of metrics, written from the parts that declare them.
 
-`python -m whimbrel.cli.reference metrics > docs/metrics.md`.
+`python -m whimbrel.reference metrics > docs/metrics.md`.
 """
 
 from typing import Final, NamedTuple
@@ -12,7 +12,7 @@ from whimbrel.job.parts import registry
 _HEAD: Final = """\
 # Metrics
 
-Written from the code by `python -m whimbrel.cli.reference metrics`; a test fails when it is out of date.
+Written from the code by `python -m whimbrel.reference metrics`; a test fails when it is out of date.
 
 A running crawl shows its metrics at `/metrics` of its control interface ([control.md](control.md)), in the text
 format of Prometheus; `whimbrel control DIR metrics` prints the same. Parts declare them beside their code, and they

@@ -15,7 +15,7 @@ from tests.cli.command import run
 from tests.job.site import page, served
 from whimbrel.archive.read import SegmentDamaged
 from whimbrel.commit.committed import NotACrawl
-from whimbrel.query.opened import Opened
+from whimbrel.query.crawl_data import CrawlData
 from whimbrel.query.sql import QueryConfig, QueryFailed, QueryRefused
 
 LONG = "words and words " * 100
@@ -38,7 +38,7 @@ class Crawl:
     site: str
 
     @property
-    def opened(self) -> Opened:
+    def opened(self) -> CrawlData:
         return whimbrel.open(self.directory)
 
 
@@ -200,4 +200,6 @@ def test_what_is_no_crawl_is_told_at_once(tmp_path: Path) -> None:
 
 def test_a_question_to_a_crawl_has_limits(crawl: Crawl) -> None:
     with pytest.raises(QueryFailed, match="not answered within"):
-        Opened([crawl.directory], QueryConfig(time_limit_s=0.2)).sql("SELECT sum(i) FROM range(1_000_000_000_000) t(i)")
+        CrawlData([crawl.directory], QueryConfig(time_limit_s=0.2)).sql(
+            "SELECT sum(i) FROM range(1_000_000_000_000) t(i)"
+        )

@@ -21,7 +21,7 @@ class _Away:
 
     def find_spec(self, name: str, *_: object) -> None:
         if name == "pandas":
-            raise ModuleNotFoundError("kept away by whimbrel.facts.lean", name=name)
+            raise ModuleNotFoundError("kept away by whimbrel.facts.arrow_import", name=name)
 
 
 def load_arrow() -> None:

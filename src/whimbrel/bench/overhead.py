@@ -25,7 +25,7 @@ import msgspec
 import psutil
 
 from whimbrel.bench.browser import NoBrowser, browser_path
-from whimbrel.bench.company import Asking, Company, Nobody, Spinning, Watching
+from whimbrel.bench.observers import Asking, Company, Nobody, Spinning, Watching
 from whimbrel.bench.politeness.stage import Stage, StageError, crawl_command, staged
 from whimbrel.commit.committed import read_committed
 from whimbrel.simweb.spec import WebSpec
