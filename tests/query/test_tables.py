@@ -9,7 +9,7 @@ import whimbrel
 from tests.cli.command import run
 from tests.job.site import page, served
 from whimbrel.control.status import HostView
-from whimbrel.query.opened import Opened
+from whimbrel.query.crawl_data import CrawlData
 from whimbrel.url import SLOTS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -21,7 +21,7 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrawlData]:
     directory = tmp_path_factory.mktemp("tables") / "out"
     with served(PAGES) as port:
         command = ["crawl", f"http://127.0.0.1:{port}", "--into", str(directory), "--delay", "0s"]
@@ -30,7 +30,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
         yield whimbrel.open(directory)
 
 
-def test_the_host_of_a_visit_is_a_name_also_when_a_limit_dropped_it(crawl: Opened) -> None:
+def test_the_host_of_a_visit_is_a_name_also_when_a_limit_dropped_it(crawl: CrawlData) -> None:
     rows = crawl.sql(
         "SELECT outcome, count(*), any_value(host), count(DISTINCT host) FROM fetches GROUP BY ALL ORDER BY 1"
     )
