@@ -15,6 +15,8 @@ from whimbrel.frontier import gate as gate_module
 from whimbrel.frontier.gate import Gate
 from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.frontier.pace import network_of
+from whimbrel.qualify.robots_fetch import RobotsFinding
+from whimbrel.qualify.verdict import Circumstance, QualifyConfig, judge
 from whimbrel.visit import Ending, HostName, Visit
 
 ADDRESS = "192.0.2.7"
@@ -413,4 +415,31 @@ def test_a_host_that_is_called_and_does_not_come_makes_room_for_the_next(directo
     assert asked is not None
     taken = {visit.url.host for visit in visits if visit is not None} | {asked.host.host}
     assert taken == {"h1.d1.example", "h2.d1.example", "h3.d1.example"}
+    rig.close()
+
+
+@pytest.mark.parametrize(
+    ("most_s", "delay_s", "said"),
+    [(300.0, 300.0, "Crawl-delay 600 s cut to 300 s"), (1_000.0, 600.0, "")],
+)
+def test_the_gate_alone_says_how_much_of_a_crawl_delay_is_honoured(
+    directory: Path, most_s: float, delay_s: float, said: str
+) -> None:
+    rig = Rig(directory, gate=GateConfig(margin_s=0.0, max_crawl_delay_s=most_s))
+    rig.add("http://h1.d1.example/1")
+    rig.add("http://h1.d1.example/2")
+    rig.take()
+    due = rig.frontier.take_host()
+    assert due is not None
+    now_s = rig.clock.wall_s()
+    finding = RobotsFinding(200, "User-agent: *\nCrawl-delay: 600\n")
+    case = Circumstance(due.host, None, now_s, (ADDRESS,), now_s + 1e6, now_s)
+    rig.frontier.qualified(due.host, judge(QualifyConfig(recheck_s=1e6), finding, case))
+    assert rig.frontier.table.of(url_of("http://h1.d1.example/")).record.last_error == said
+    first = rig.next()
+    assert first is not None
+    rig.frontier.finish(first, Ending(elapsed_s=0.1, status=200))
+    left_s = rig.clock.now_s()
+    assert rig.next() is not None
+    assert rig.clock.now_s() - left_s == pytest.approx(delay_s)
     rig.close()

@@ -104,9 +104,9 @@ def test_the_product_token_of_a_user_agent() -> None:
 
 @pytest.mark.parametrize(
     ("lines", "delay_s"),
-    [("2", 2), ("0.5", 0.5), ("1000", 300), ("-1", 0), ("nan", 0), ("inf", 0), ("1e999", 0), ("ten", 0), ("", 0)],
+    [("2", 2), ("0.5", 0.5), ("1000", 1000), ("-1", 0), ("nan", 0), ("inf", 0), ("1e999", 0), ("ten", 0), ("", 0)],
 )
-def test_a_crawl_delay_is_a_number_of_seconds_up_to_five_minutes(lines: str, delay_s: float) -> None:
+def test_a_crawl_delay_is_a_number_of_seconds_however_long(lines: str, delay_s: float) -> None:
     rules = Rules.parse(f"User-agent: *\nCrawl-delay: {lines}\n", "whimbrel")
     assert (rules.crawl_delay_s, rules.empty) == (delay_s, True)
 

@@ -9,14 +9,19 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from tests.qualify.rig import name_of
 from whimbrel.qualify.api import Qualification
-from whimbrel.qualify.asker import Finding
+from whimbrel.qualify.robots_fetch import RobotsFinding
 from whimbrel.qualify.verdict import Circumstance, QualifyConfig, fail, judge, retry_interval_s
 
 HOST = name_of("http://a.test/")
 CONFIG = QualifyConfig(recheck_s=1_000, retry_s=10, retry_max_s=200, max_failures=7, keep_rules_s=300)
 RULES = "User-agent: *\nDisallow: /x\n"
-UNREACHABLE = (Finding(trouble="timeout"), Finding(503), Finding(trouble="cut"))
-SHUT = (Finding(403), Finding(429, retry_after_s=150.0), Finding(301, trouble="redirect-limit"), Finding(200))
+UNREACHABLE = (RobotsFinding(trouble="timeout"), RobotsFinding(503), RobotsFinding(trouble="cut"))
+SHUT = (
+    RobotsFinding(403),
+    RobotsFinding(429, retry_after_s=150.0),
+    RobotsFinding(301, trouble="redirect-limit"),
+    RobotsFinding(200),
+)
 
 
 class History(RuleBasedStateMachine):
@@ -42,8 +47,8 @@ class History(RuleBasedStateMachine):
         self.now_s += seconds
 
     @precondition(lambda self: not self.given_up)
-    @rule(finding=st.sampled_from([Finding(200, RULES), Finding(200, ""), Finding(404)]))
-    def robots_txt_is_had(self, finding: Finding) -> None:
+    @rule(finding=st.sampled_from([RobotsFinding(200, RULES), RobotsFinding(200, ""), RobotsFinding(404)]))
+    def robots_txt_is_had(self, finding: RobotsFinding) -> None:
         self.found = judge(CONFIG, finding, self.case())
         self.failures, self.good_at_s, self.text = 0, self.now_s, finding.text or ""
         assert self.found.standing == "qualified"
@@ -52,7 +57,7 @@ class History(RuleBasedStateMachine):
 
     @precondition(lambda self: not self.given_up)
     @rule(finding=st.sampled_from(UNREACHABLE))
-    def robots_txt_is_unreachable(self, finding: Finding) -> None:
+    def robots_txt_is_unreachable(self, finding: RobotsFinding) -> None:
         self.found = judge(CONFIG, finding, self.case())
         self.failures += 1
         young = self.good_at_s is not None and self.now_s < self.good_at_s + 300
@@ -69,19 +74,19 @@ class History(RuleBasedStateMachine):
 
     @precondition(lambda self: not self.given_up)
     @rule(finding=st.sampled_from(SHUT))
-    def robots_txt_is_shut(self, finding: Finding) -> None:
+    def robots_txt_is_shut(self, finding: RobotsFinding) -> None:
         self.disqualified(judge(CONFIG, finding, self.case()), "robots-unreachable", finding.retry_after_s)
 
     @precondition(lambda self: not self.given_up)
     @rule()
     def there_is_no_address(self) -> None:
-        self.disqualified(fail(CONFIG, "dns", Finding(), self.case()), "dns", 0.0)
+        self.disqualified(fail(CONFIG, "dns", RobotsFinding(), self.case()), "dns", 0.0)
 
     @precondition(lambda self: not self.given_up)
     @rule()
     def the_address_is_private(self) -> None:
         """That is final at once: waiting does not help."""
-        self.found = judge(CONFIG, Finding(refused=True), self.case())
+        self.found = judge(CONFIG, RobotsFinding(refused=True), self.case())
         self.failures += 1
         assert (self.found.standing, self.found.reason) == ("for-good", "private-address")
         self.holds()
@@ -90,7 +95,7 @@ class History(RuleBasedStateMachine):
     @rule()
     def an_operator_lets_it_in_again(self) -> None:
         self.failures = 0
-        self.disqualified(judge(CONFIG, Finding(403), self.case()), "robots-unreachable", 0.0)
+        self.disqualified(judge(CONFIG, RobotsFinding(403), self.case()), "robots-unreachable", 0.0)
 
     def disqualified(self, found: Qualification, reason: str, retry_after_s: float) -> None:
         self.found = found

@@ -82,7 +82,9 @@ async def _fetch(options: CrawlOptions, folder: Path) -> dict[str, Any]:
         if verdict == "allowed":
             await gate.enter(name, found.addresses[0], own=False)
             exchange = await transport.fetch(Request(url), found.addresses[0])
-        return _story(url, found, verdict, exchange, parser)
+        story = _story(url, found, verdict, exchange, parser)
+        story["detail"] = "; ".join(filter(None, (found.detail, gate.cut_note(found.crawl_delay_s))))
+        return story
     finally:
         await transport.close()
         await resolver.close()

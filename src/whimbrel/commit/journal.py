@@ -19,6 +19,7 @@ from whimbrel.commit.work import Kept, Work
 from whimbrel.disk import Disk
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.flow import Config, Metric, Needs, Provider
+from whimbrel.observable import Observable
 from whimbrel.parse.api import Handled
 from whimbrel.state.api import State
 from whimbrel.state.group import Group
@@ -89,10 +90,11 @@ class Groups(State, Protocol):
     def forget(self, group: Group) -> None: ...
 
 
-class Journal(Provider):
+class Journal(Provider, Observable):
     """`add` and its like are called by the archivist within one step of the loop, so that a group never splits a visit.
 
     Before a group is sealed everybody who keeps changes in memory is asked to write them down (`before_seal`).
+    Listeners are called when a commit is done or has trouble.
     """
 
     Config = JournalConfig
@@ -150,7 +152,6 @@ class Journal(Provider):
         self._broken = False
         self._writing: asyncio.Task[None] | None = None
         self._before: list[Callable[[], None]] = []
-        self._listeners: list[Callable[[], None]] = []
         self._state_said = "running"
         self._ending = False
         await self._loop.run_in_executor(self._thread, self._committer.recover, self._settings)
@@ -184,10 +185,6 @@ class Journal(Provider):
 
     def before_seal(self, write_down: Callable[[], None]) -> None:
         self._before.append(write_down)
-
-    def listen(self, changed: Callable[[], None]) -> None:
-        """Call back when a commit is done or has trouble."""
-        self._listeners.append(changed)
 
     def add(self, kept: Kept) -> None:
         work = self._work
@@ -267,8 +264,7 @@ class Journal(Provider):
 
     def _say(self, trouble: str) -> None:
         self.trouble = trouble
-        for changed in self._listeners:
-            changed()
+        self._tell()
 
     async def checkpoint(self) -> Committed:
         """Returns when everything up to now is durable. What comes meanwhile is for the next commit."""

@@ -20,13 +20,13 @@ from whimbrel.frontier.count import QueryCounts
 from whimbrel.frontier.gate import Gate
 from whimbrel.frontier.health import forgiven, judged
 from whimbrel.frontier.host import Host, HostTable, entry_request, new_entry, next_try
-from whimbrel.frontier.listen import Told
 from whimbrel.frontier.meta import Meta, kept_secret
 from whimbrel.frontier.metric import FRONTIER
 from whimbrel.frontier.option import FrontierConfig
 from whimbrel.frontier.queue import Queues
 from whimbrel.frontier.rate import Rate
 from whimbrel.frontier.turn import ROUNDED_S, Turns, is_over
+from whimbrel.observable import Observable
 from whimbrel.outcome import asks_to_slow_down
 from whimbrel.qualify.api import HostDue, Qualification
 from whimbrel.qualify.robots import Rules
@@ -45,7 +45,7 @@ _UNRULED_S: Final = 86_400.0
 """For how long a host is qualified by the user's word."""
 
 
-class DiskFrontier(Provider, Told):
+class DiskFrontier(Provider, Observable):
     Config = FrontierConfig
     live = frozenset(
         {"order", "max_pages", "max_pages_per_host", "max_bytes_per_s", "max_pages_per_s", "refuse", "max_queries"}
@@ -317,8 +317,9 @@ class DiskFrontier(Provider, Told):
         host.rules = None
         if found.standing == "for-good":
             record.given_up = found.reason or "robots-unreachable"
-        if found.detail:
-            record.last_error = found.detail
+        said = "; ".join(filter(None, (found.detail, self.gate.cut_note(found.crawl_delay_s))))
+        if said:
+            record.last_error = said
         host.noted = True
         self.table.change(host)
         self._turns.wait(host)

@@ -20,9 +20,9 @@ from typing import Final
 
 from whimbrel.clock import Clock
 from whimbrel.flow import Metric, Needs, Provider
-from whimbrel.frontier.listen import Told
 from whimbrel.frontier.option import GateConfig
 from whimbrel.frontier.pace import Pace, network_of
+from whimbrel.observable import Observable
 from whimbrel.outcome import asks_to_slow_down
 from whimbrel.qualify.api import GateShut, HostBlocked
 from whimbrel.url import Url
@@ -45,7 +45,7 @@ _NOTICE_S: Final = 1.0
 """How long it may take who waits at the gate to see that it was shut."""
 
 
-class Gate(Provider, Told):
+class Gate(Provider, Observable):
     """Who stands in a line leaves a function there. It is called when the pace has room; it returns true when somebody
     is on the way who has not entered yet, false when the matter is settled: entered, in another line, or gone."""
 
@@ -145,6 +145,11 @@ class Gate(Provider, Told):
         if qualifying and not self._free:
             own = max(own, config.qualified_s)
         return max(own, min(crawl_delay_s, config.max_crawl_delay_s))
+
+    def cut_note(self, crawl_delay_s: float) -> str:
+        """For people: that a Crawl-delay is longer than is honoured; empty when it is not."""
+        most_s: float = self.config.max_crawl_delay_s
+        return f"Crawl-delay {crawl_delay_s:g} s cut to {most_s:g} s" if crawl_delay_s > most_s else ""
 
     def _asked_s(self, host: HostName) -> float | None:
         """The delay that was asked for this host, or for its domain."""

@@ -2,14 +2,16 @@
 
 A *host* here is a site: scheme, host and port. The frontier finds one that is new, or whose qualification has run out,
 and sends it as a `HostDue` to the *qualifier* (`qualifier.py`), which runs one *procedure* (`procedure.py`) for it.
-The procedure asks DNS for the addresses and an *asker* (`asker.py`) for robots.txt at each address in turn, in two
-rounds. What it hears is a *finding*; the *verdict* (`verdict.py`) turns the finding, and what was known before, into a
-`Qualification`: qualified with rules or without, disqualified until a time, or disqualified for good. Unknown means
-no.
+The procedure asks DNS for the addresses, and each address in turn for robots.txt, in two rounds. A `RobotsFetcher`
+(`robots_fetch.py`) makes these requests; what one of them comes to is a `RobotsFinding`. The *verdict* (`verdict.py`)
+turns the finding, and what was known before, into a `Qualification`: qualified with rules or without, disqualified
+until a time, or disqualified for good. Unknown means no.
 
 *Rules* (`robots.py`, which reads files with `record.py` and `body.py`) say whether a URL may be visited. *Directives*
 (`directive.py`) are what single pages ask for in robots meta tags and X-Robots-Tag.
 
-Nothing is kept here. The frontier owns the qualifications and writes them to disk with the rest of a host's state; the
-gate owns the clocks, and every request made here passes it, those to other hosts that a redirect names too.
+`api.py` has the contracts: what the qualifier asks of the gate (`RequestGate`) and where its answers go
+(`QualificationSink`). Nothing is kept here. The frontier owns the qualifications and writes them to disk with the rest
+of a host's state; the gate owns the clocks, and decides how much of a Crawl-delay is honoured; every request made here
+passes it, those to other hosts that a redirect names too.
 """

@@ -22,6 +22,7 @@ class Qualification(msgspec.Struct, frozen=True, gc=False):
     robots: str = ""
     """The text of robots.txt when it has rules for us; empty is no rules."""
     crawl_delay_s: float = 0.0
+    """As robots.txt asks for it, however long; the gate decides how much of it is honoured."""
     sitemaps: tuple[str, ...] = ()
     robots_at_s: float = 0.0
     """When robots.txt was last asked for."""
@@ -49,8 +50,8 @@ class HostBlocked(Exception):
         self.site = site
 
 
-class Gate(Traffic, Protocol):
-    """How the qualifier asks for leave to make a request: the same clocks as every visit."""
+class RequestGate(Traffic, Protocol):
+    """Lets the qualifier make a request, by the same clocks as every visit."""
 
     async def enter(self, host: HostName, address: str, *, own: bool) -> None:
         """Wait until host, domain and address may be asked. `own`: the host is the one being qualified, which the
@@ -71,8 +72,8 @@ class HostDue(msgspec.Struct, frozen=True, gc=False):
     """The qualification still holds: only new addresses are asked for."""
 
 
-class Hosts(Protocol):
-    """Who is told what became of a host."""
+class QualificationSink(Protocol):
+    """Takes what became of a host."""
 
     def qualified(self, host: HostName, found: Qualification) -> None:
         """The frontier takes note and begins to visit, wait or give up."""

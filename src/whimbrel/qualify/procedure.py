@@ -6,8 +6,8 @@ import msgspec
 
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Resolver, Transport
-from whimbrel.qualify.api import Gate, Qualification
-from whimbrel.qualify.asker import Asker, Finding
+from whimbrel.qualify.api import Qualification, RequestGate
+from whimbrel.qualify.robots_fetch import RobotsFetcher, RobotsFinding
 from whimbrel.qualify.verdict import Circumstance, QualifyConfig, fail, judge
 from whimbrel.url import Domains
 from whimbrel.visit import HostName
@@ -22,14 +22,14 @@ class Procedure:
         *,
         resolver: Resolver,
         transport: Transport,
-        gate: Gate,
+        gate: RequestGate,
         clock: Clock,
         domains: Domains,
     ) -> None:
         self._config = config
         self._resolver = resolver
         self._clock = clock
-        self._asker = Asker(resolver, transport, gate, clock, domains)
+        self._fetcher = RobotsFetcher(resolver, transport, gate, clock, domains)
 
     async def qualify(self, host: HostName, before: Qualification | None) -> Qualification:
         """One attempt. `before` is the last qualification of the host, None for a new one."""
@@ -37,7 +37,7 @@ class Procedure:
         until_s = self._clock.wall_s() + found.ttl_s
         if not found.addresses:
             asked_at_s = before.robots_at_s if before else 0.0
-            return fail(self._config, "dns", Finding(), self._case(host, before, (), until_s, asked_at_s))
+            return fail(self._config, "dns", RobotsFinding(), self._case(host, before, (), until_s, asked_at_s))
         asked_at_s = self._clock.wall_s()
         finding, addresses = await self._two_rounds(host, _familiar_first(found.addresses, before))
         return judge(self._config, finding, self._case(host, before, addresses, until_s, asked_at_s))
@@ -47,17 +47,17 @@ class Procedure:
         found = await self._resolver.resolve(host.host)
         until_s = self._clock.wall_s() + found.ttl_s
         if not found.addresses:
-            return fail(self._config, "dns", Finding(), self._case(host, before, (), until_s, before.robots_at_s))
+            return fail(self._config, "dns", RobotsFinding(), self._case(host, before, (), until_s, before.robots_at_s))
         addresses = _familiar_first(found.addresses, before)
         return msgspec.structs.replace(before, addresses=addresses, addresses_until_s=until_s)
 
-    async def _two_rounds(self, host: HostName, addresses: tuple[str, ...]) -> tuple[Finding, tuple[str, ...]]:
+    async def _two_rounds(self, host: HostName, addresses: tuple[str, ...]) -> tuple[RobotsFinding, tuple[str, ...]]:
         """The finding that counts, and the addresses that may be used, the one that answered first."""
         usable = list(addresses)
-        worst = Finding(trouble="private-address", refused=True)
+        worst = RobotsFinding(trouble="private-address", refused=True)
         for last_round in (False, True):
             for address in tuple(usable):
-                finding = await self._asker.ask(
+                finding = await self._fetcher.fetch(
                     host, address, max_redirects=self._config.max_redirects, max_bytes=self._config.max_bytes
                 )
                 if finding.settles:

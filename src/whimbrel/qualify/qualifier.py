@@ -5,7 +5,7 @@ import asyncio
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Resolver, Transport
 from whimbrel.flow import Async, Delivery, In, Needs
-from whimbrel.qualify.api import Gate, GateShut, HostBlocked, HostDue, Hosts
+from whimbrel.qualify.api import GateShut, HostBlocked, HostDue, QualificationSink, RequestGate
 from whimbrel.qualify.procedure import Procedure
 from whimbrel.qualify.verdict import QualifyConfig
 from whimbrel.url import Domains
@@ -22,8 +22,8 @@ class Qualifier(Async):
 
     Config = QualifierConfig
     due = In(HostDue)
-    hosts = Needs(Hosts)
-    gate = Needs(Gate)
+    hosts = Needs(QualificationSink)
+    gate = Needs(RequestGate)
     resolver = Needs(Resolver)
     transport = Needs(Transport)
     clock = Needs(Clock)

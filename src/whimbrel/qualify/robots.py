@@ -19,7 +19,6 @@ from protego import Protego
 
 from whimbrel.qualify.record import Records, read_records
 
-MAX_CRAWL_DELAY_S: Final = 300.0
 MAX_WILDCARDS: Final = 5_000
 """`*` and `$` in all patterns together: such patterns are tried one by one, and a piece between two stars costs as much
 as a pattern. Further ones are read as prefixes where they forbid, and not at all where they allow."""
@@ -57,12 +56,10 @@ class Rules:
     __slots__ = ("_directories", "_rules", "crawl_delay_s", "notes", "sitemaps")
 
     def __init__(self, records: Records) -> None:
-        self.crawl_delay_s = min(records.crawl_delay_s, MAX_CRAWL_DELAY_S)
-        """0 when none is asked for; never over five minutes."""
+        self.crawl_delay_s = records.crawl_delay_s
+        """What the file asks for, however long; 0 when it asks for none. The gate decides how much is honoured."""
         self.sitemaps = records.sitemaps
         notes = []
-        if records.crawl_delay_s > MAX_CRAWL_DELAY_S:
-            notes.append(f"Crawl-delay {records.crawl_delay_s:g} s cut to {MAX_CRAWL_DELAY_S:g} s")
         if not records.readable:
             notes.append("robots.txt has no line that can be read")
         rules, shortened = _bounded(records.rules)

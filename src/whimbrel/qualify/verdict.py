@@ -6,8 +6,8 @@ import msgspec
 
 from whimbrel.flow import Config
 from whimbrel.qualify.api import Qualification
-from whimbrel.qualify.asker import Finding, robots_url
 from whimbrel.qualify.robots import Rules
+from whimbrel.qualify.robots_fetch import RobotsFinding, robots_url
 from whimbrel.url import resolve
 from whimbrel.visit import HostName
 
@@ -57,7 +57,7 @@ class Circumstance(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(past, failures=0) if past.standing == "for-good" else past
 
 
-def judge(config: QualifyConfig, finding: Finding, case: Circumstance) -> Qualification:
+def judge(config: QualifyConfig, finding: RobotsFinding, case: Circumstance) -> Qualification:
     """The verdict on a host that was asked for its robots.txt."""
     lenient = config.robots == "rfc9309" and 400 <= finding.status < 500 and finding.status != 429
     if finding.text is not None:
@@ -70,7 +70,7 @@ def judge(config: QualifyConfig, finding: Finding, case: Circumstance) -> Qualif
     return _with_old_rules(config, failed, case.now_s) if keeps else failed
 
 
-def fail(config: QualifyConfig, reason: str, finding: Finding, case: Circumstance) -> Qualification:
+def fail(config: QualifyConfig, reason: str, finding: RobotsFinding, case: Circumstance) -> Qualification:
     """Disqualified until the retry interval is over, or for good. What is known of its rules stays known.
 
     A host whose every address is private is not waited for: only `--allow-network` can change that.
@@ -113,7 +113,7 @@ def _with_old_rules(config: QualifyConfig, failed: Qualification, now_s: float) 
     )
 
 
-def _qualified(config: QualifyConfig, finding: Finding, case: Circumstance, text: str) -> Qualification:
+def _qualified(config: QualifyConfig, finding: RobotsFinding, case: Circumstance, text: str) -> Qualification:
     rules = Rules.parse(text, config.agent)
     return Qualification(
         standing="qualified",

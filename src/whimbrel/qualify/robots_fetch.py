@@ -1,6 +1,6 @@
 """Asks one address for robots.txt, and follows where it is sent.
 
-Each request passes the gate, whatever host it goes to. What a server does, however odd, ends in a `Finding`.
+Each request passes the gate, whatever host it goes to. What a server does, however odd, ends in a `RobotsFinding`.
 """
 
 from typing import Final
@@ -10,7 +10,7 @@ import msgspec
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Exchange, Resolver, Response, Transport
 from whimbrel.outcome import asks_to_slow_down, retry_after_s
-from whimbrel.qualify.api import Gate, HostBlocked
+from whimbrel.qualify.api import HostBlocked, RequestGate
 from whimbrel.qualify.body import robots_text
 from whimbrel.url import Domains, Url, parse, resolve
 from whimbrel.visit import HostName, Request
@@ -20,7 +20,7 @@ _MAX_OTHER_ADDRESSES: Final = 4
 """How many addresses of a host that a redirect names are tried."""
 
 
-class Finding(msgspec.Struct, frozen=True, gc=False):
+class RobotsFinding(msgspec.Struct, frozen=True, gc=False):
     """What asking one address came to."""
 
     status: int = 0
@@ -51,31 +51,33 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
         return f"{what} after {self.hops} redirects" if self.hops else what
 
 
-class Asker:
+class RobotsFetcher:
     """Holds nothing but its tools."""
 
-    def __init__(self, resolver: Resolver, transport: Transport, gate: Gate, clock: Clock, domains: Domains) -> None:
+    def __init__(
+        self, resolver: Resolver, transport: Transport, gate: RequestGate, clock: Clock, domains: Domains
+    ) -> None:
         self._resolver = resolver
         self._transport = transport
         self._gate = gate
         self._clock = clock
         self._domains = domains
 
-    async def ask(self, host: HostName, address: str, *, max_redirects: int, max_bytes: int) -> Finding:
+    async def fetch(self, host: HostName, address: str, *, max_redirects: int, max_bytes: int) -> RobotsFinding:
         """robots.txt of a host, asked for at one of its addresses."""
         url = robots_url(host)
         if url is None:
-            return Finding(trouble="not-allowed")
-        finding = Finding()
+            return RobotsFinding(trouble="not-allowed")
+        finding = RobotsFinding()
         for hops in range(max_redirects + 1):
             try:
                 exchange = await self._reach(host, url, address)
             except HostBlocked as blocked:
                 if blocked.site == host.site:
                     raise
-                return Finding(trouble="blocked", hops=hops)
+                return RobotsFinding(trouble="blocked", hops=hops)
             if exchange is None:
-                return Finding(trouble="dns", hops=hops)
+                return RobotsFinding(trouble="dns", hops=hops)
             finding, location = self._read(exchange, max_bytes, hops)
             if location is None:
                 return finding
@@ -110,13 +112,13 @@ class Asker:
             self._gate.leave(host, address, elapsed_s, own=own, status=status)
         return exchange
 
-    def _read(self, exchange: Exchange, max_bytes: int, hops: int) -> tuple[Finding, str | None]:
+    def _read(self, exchange: Exchange, max_bytes: int, hops: int) -> tuple[RobotsFinding, str | None]:
         """What an exchange means, and where it sends us, if it does."""
         response = exchange.response
         if response is None or exchange.trouble:
             _close(exchange)
             refused = exchange.trouble == "private-address" and hops == 0
-            return Finding(trouble=exchange.trouble, refused=refused, hops=hops), None
+            return RobotsFinding(trouble=exchange.trouble, refused=refused, hops=hops), None
         try:
             text = None
             if 200 <= response.status < 300:
@@ -124,7 +126,7 @@ class Asker:
         finally:
             _close(exchange)
         trouble = "undecodable" if text is None and 200 <= response.status < 300 else ""
-        finding = Finding(response.status, text, trouble, self._retry_after_s(response), hops=hops)
+        finding = RobotsFinding(response.status, text, trouble, self._retry_after_s(response), hops=hops)
         return finding, (response.header("location") or "") if response.status in _REDIRECTS else None
 
     def _retry_after_s(self, response: Response) -> float:
