@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.archive.sample import capture, run
+from tests.archive.sample import capture, every_kind, resource, revisit, run
 from tests.archive.test_record import _BODIES, _HEADS
 from whimbrel.archive import cdxj
-from whimbrel.archive.api import Capture, Original
+from whimbrel.archive.api import Capture, Reference
 from whimbrel.archive.cdxj import index_lines, index_path
 from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 
@@ -32,16 +32,17 @@ def varied() -> list[Capture]:
         b"HTTP/2 404 \r\ncontent-type: application/json\r\n",
         b"",
     ]
-    captures = [capture(b"x", number, response_head=head) for number, head in enumerate(heads)]
+    captures: list[Capture] = [capture(b"x", number, response_head=head) for number, head in enumerate(heads)]
     for number, url in enumerate(
         ["http://www.a.test/B?z=1&a=2", "https://a.test:8443/%7Euser/", "http://192.0.2.1/", "http://a.test/a//b/?"]
     ):
         captures += [capture(b"body", 20 + number, url=url), capture(b"body", 20 + number, url=url)]
-    captures.append(capture(b"body", 30, original=Original("http://a.test/", 5.5)))
-    captures.append(capture(b"", 31, response_head=b"HTTP/1.1 304 Not Modified\r\n"))
+    captures.append(revisit(30, Reference("http://a.test/", 5.5), body=b"body"))
+    captures.append(revisit(31, None, "server-not-modified"))
     captures.append(capture(b"cut", 32, truncated="length", metadata=(("a", "b"),)))
-    captures.append(capture(b"secret", 33, keep_body=False))
-    return captures
+    for number, url in enumerate(["ftp://A.test/B?b&a", "urn:pageinfo:http://a.test/X", "screenshot:http://a.test/"]):
+        captures.append(resource(b"{}", 50 + number, url=url, content_type="application/json"))
+    return captures + [one for one in every_kind() if one.url]
 
 
 def keep(directory: Path, captures: list[Capture], **config: Any) -> list[Path]:
@@ -62,12 +63,15 @@ def test_the_index_of_a_sealed_segment_is_that_of_cdxj_indexer(tmp_path: Path, s
 
 
 @settings(deadline=None)  # a sync may take long on a busy disk
-@given(head=_HEADS, body=_BODIES, original=st.sampled_from([None, Original("https://a.test/", 7.0)]))
+@given(head=_HEADS, body=_BODIES, original=st.sampled_from([None, Reference("https://a.test/", 7.0)]))
 def test_hostile_heads_are_indexed_as_cdxj_indexer_does(
-    tmp_path_factory: pytest.TempPathFactory, head: bytes, body: bytes, original: Original | None
+    tmp_path_factory: pytest.TempPathFactory, head: bytes, body: bytes, original: Reference | None
 ) -> None:
     directory = tmp_path_factory.mktemp("crawl")
-    (segment,) = keep(directory, [capture(body, response_head=head, original=original)])
+    answer: Capture = capture(body, response_head=head)
+    if original is not None:
+        answer = revisit(0, original, body=body, response_head=head)
+    (segment,) = keep(directory, [answer])
     out = StringIO()
     indexer = import_module("cdxj_indexer.main").CDXJIndexer(out, [str(segment)], sort=True)
     with segment.open("rb") as file:

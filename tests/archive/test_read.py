@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.archive.sample import capture, noise_bytes
-from whimbrel.archive.api import Place
+from whimbrel.archive.api import RecordPlace
 from whimbrel.archive.read import Captures, SegmentDamaged, read_capture, read_records
 from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 
 
 @pytest.fixture(params=[bytes(range(200)), noise_bytes(1, 2_500)], ids=["deflated", "stored"])
-def place(tmp_path: Path, request: pytest.FixtureRequest) -> Place:
+def place(tmp_path: Path, request: pytest.FixtureRequest) -> RecordPlace:
     archive = WarcArchive(tmp_path, ArchiveConfig())
     (place,) = archive.append([capture(request.param)])
     archive.close()
@@ -29,7 +29,7 @@ def ends(path: Path) -> set[int]:
     return found
 
 
-def test_a_torn_tail_is_an_error_at_every_byte_but_the_ends_of_records(tmp_path: Path, place: Place) -> None:
+def test_a_torn_tail_is_an_error_at_every_byte_but_the_ends_of_records(tmp_path: Path, place: RecordPlace) -> None:
     path = tmp_path / place.file
     data, whole = path.read_bytes(), ends(path) | {0}
     for length in range(len(data)):
@@ -41,7 +41,7 @@ def test_a_torn_tail_is_an_error_at_every_byte_but_the_ends_of_records(tmp_path:
             list(read_records(path))
 
 
-def test_no_flipped_bit_of_a_response_goes_unseen(tmp_path: Path, place: Place) -> None:
+def test_no_flipped_bit_of_a_response_goes_unseen(tmp_path: Path, place: RecordPlace) -> None:
     path = tmp_path / place.file
     data, before = path.read_bytes(), read_capture(tmp_path, place.file, place.offset, place.length)
     for at in range(place.offset, place.offset + place.length):
@@ -53,7 +53,7 @@ def test_no_flipped_bit_of_a_response_goes_unseen(tmp_path: Path, place: Place) 
         assert after == before  # a bit of the gzip header that means nothing: time, system
 
 
-def test_a_place_that_is_wrong_is_an_error(tmp_path: Path, place: Place) -> None:
+def test_a_place_that_is_wrong_is_an_error(tmp_path: Path, place: RecordPlace) -> None:
     for offset, length in (
         (place.offset + 1, place.length),
         (place.offset, place.length - 1),

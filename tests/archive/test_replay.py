@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.archive.sample import AT_S, HEAD, capture
-from whimbrel.archive.api import Original
+from tests.archive.sample import AT_S, HEAD, capture, resource, revisit
+from whimbrel.archive.api import Capture, Reference
 from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 
 WAYBACK = shutil.which("wayback")
 PAGE = b"<html><body>page</body></html>"
-CAPTURES = [
+CAPTURES: list[Capture] = [
     capture(PAGE, 0, url="http://a.test/plain"),
     capture(
         gzip.compress(PAGE),
@@ -28,8 +28,9 @@ CAPTURES = [
     capture(
         PAGE, 2, url="https://a.test/two", http_version="2", response_head=b"HTTP/2 200 \r\ncontent-type: text/html\r\n"
     ),
-    capture(PAGE, 3, url="http://a.test/again", original=Original("http://a.test/plain", AT_S)),
+    revisit(3, Reference("http://a.test/plain", AT_S), body=PAGE, url="http://a.test/again"),
     capture(PAGE, 4, url="http://a.test/odd", response_head=b"HTTP/1.1 200 OK\n \nContent-Type: text/html\n\x00\n"),
+    resource(PAGE, 5, url="http://a.test/file"),
 ]
 
 
@@ -80,6 +81,6 @@ def get(port: int, path: str) -> tuple[int, bytes]:
     return answer.status, gzip.decompress(body) if answer.headers["Content-Encoding"] == "gzip" else body
 
 
-def test_pywb_replays_plain_coded_http2_revisited_and_odd_pages(port: int) -> None:
+def test_pywb_replays_plain_coded_http2_revisited_odd_and_resource_pages(port: int) -> None:
     replayed = {item.url: get(port, f"/crawl/2023id_/{item.url}") for item in CAPTURES}
     assert replayed == {item.url: (200, PAGE) for item in CAPTURES}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.archive.sample import LostBody, capture, noise_bytes
-from whimbrel.archive.api import Archive, ArchiveDamaged, Capture, Place
+from whimbrel.archive.api import Archive, ArchiveDamaged, Capture, RecordPlace
 from whimbrel.archive.cdxj import index_path
 from whimbrel.archive.read import read_capture, read_records
 from whimbrel.archive.verify import verify
@@ -246,7 +246,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_really_full_disk_is_an_os_error_and_what_was_kept_stays(tiny_disk: Path) -> None:
     archive = WarcArchive(tiny_disk, ArchiveConfig())
-    places: list[Place] = []
+    places: list[RecordPlace] = []
     number, listed = 0, {}
     with pytest.raises(OSError) as raised:  # noqa: PT011, PT012
         while True:

@@ -1,7 +1,9 @@
 """What is kept of a crawl: a web archive that any WARC tool can read.
 
-A *capture* is one exchange with a server. It is kept as *records* of WARC/1.1 (ISO 28500:2017): the response, or a
-revisit where the same payload is kept already, then the request, then metadata if there is any. Each record is a gzip
+A *capture* is one thing to be kept. `api.py` has its kinds, which are those of WARC/1.1 (ISO 28500:2017): a response; a
+revisit, whose payload is kept elsewhere; a resource, which came without HTTP; a conversion, derived from another
+capture; metadata. The code that makes a capture decides its kind. A capture is kept as *records*: the one with its
+content, then, where they are known, the request and the fields that a crawl knows beside. Each record is a gzip
 *member* of its own, so that a *place* (file, offset, length) is enough to read it. Members follow each other in a
 *segment*, a file that opens with a warcinfo record. A segment that is full is sealed and gets an index, its *CDXJ*.
 

@@ -1,4 +1,7 @@
-"""The index of a sealed segment: one line for each response and revisit, sorted, as `cdxj-indexer --sort` writes it.
+"""The index of a sealed segment: sorted, as `cdxj-indexer --sort` writes it.
+
+It has one line for each response, revisit, resource and metadata record; none for those that hold warc-fields, and none
+for conversions.
 
 It is derived from the segment alone and can be written again at any time, so no commit lists it.
 """
@@ -12,13 +15,15 @@ from pathlib import Path
 
 from isal import isal_zlib
 
-from whimbrel.archive.api import Place
+from whimbrel.archive.api import RecordPlace
 from whimbrel.archive.head import parse_head
-from whimbrel.archive.read import Record, read_records
+from whimbrel.archive.read import WarcRecord, read_records
 from whimbrel.disk import Disk
 from whimbrel.url.surt import surt
 
-_INDEXED = ("response", "revisit", "resource")
+_EXCHANGES = ("response", "revisit")
+_DOCUMENTS = ("resource", "metadata")
+_OTHER_SCHEME = re.compile(r"(?!https?:)[A-Za-z][A-Za-z0-9+.-]*:(?P<host>//(?!/))?")
 _NOT_MIME = re.compile(r"[;\s]")
 _PLAIN_HEAD = re.compile(rb"[!-~]++ ++([!-~]++)[ -~]*+\r\n(?:[!-~][\t -~]*+\r\n)*+\r\n")
 """Printable ASCII and no continued lines."""
@@ -62,18 +67,27 @@ def index_path(segment: Path) -> Path:
     return segment.with_name(segment.name + ".cdxj")
 
 
-def index_line(record: Record, http_head: bytes, file: str) -> bytes:
+def index_line(record: WarcRecord, http_head: bytes, file: str) -> bytes:
     """A record's line, when all of the record has been read; empty for records that are not indexed.
 
     The fields and their order are those of cdxj-indexer, and so is what is left out: a field without a value.
     """
-    if record.kind not in _INDEXED:
+    content_type = record.get("Content-Type")
+    if not is_indexed(record.kind, content_type):
         return b""
     url, digest, date = (record.get(name) for name in ("WARC-Target-URI", "WARC-Payload-Digest", "WARC-Date"))
-    return line(record.kind, url, http_head, digest, date, Place(file, record.offset, record.length))
+    place = RecordPlace(file, record.offset, record.length)
+    if record.kind in _DOCUMENTS:
+        return document_line(content_type, url, digest, date, place)
+    return line(record.kind, url, http_head, digest, date, place)
 
 
-def line(kind: str, url: str, http_head: bytes, digest: str, date: str, place: Place, key: str = "") -> bytes:
+def is_indexed(kind: str, content_type: str) -> bool:
+    """Whether a record of this type has a line, as cdxj-indexer decides."""
+    return kind in _EXCHANGES or (kind in _DOCUMENTS and content_type != "application/warc-fields")
+
+
+def line(kind: str, url: str, http_head: bytes, digest: str, date: str, place: RecordPlace, key: str = "") -> bytes:
     """The line of a response or revisit. `place.file` is the segment's name without its folder; `key` is the URL's SURT
     where it is known."""
     plain = _PLAIN_HEAD.fullmatch(http_head) if kind == "response" and digest else None
@@ -81,7 +95,17 @@ def line(kind: str, url: str, http_head: bytes, digest: str, date: str, place: P
     return f"{key or _key(url)} {_timestamp(date)} {fields}\n".encode()
 
 
-def _fields(url: str, head: re.Match[bytes], digest: str, place: Place) -> str:
+def document_line(content_type: str, url: str, digest: str, date: str, place: RecordPlace) -> bytes:
+    """The line of a resource or metadata record. None for one without a URL: nobody could look it up."""
+    if not url:
+        return b""
+    mime = _NOT_MIME.split(content_type, maxsplit=1)[0].strip()
+    fields = {"url": url, "mime": mime, "digest": digest, "length": str(place.length), "offset": str(place.offset)}
+    written = json.dumps({name: value for name, value in fields.items() if value} | {"filename": place.file})
+    return f"{_key(url)} {_timestamp(date)} {written}\n".encode()
+
+
+def _fields(url: str, head: re.Match[bytes], digest: str, place: RecordPlace) -> str:
     """What nearly all answers have, at a third of the cost."""
     found = _TYPE.search(head[0])
     mime = f'"mime": {_quoted(found[1].decode())}, ' if found else ""
@@ -91,7 +115,7 @@ def _fields(url: str, head: re.Match[bytes], digest: str, place: Place) -> str:
     )
 
 
-def _odd_fields(kind: str, url: str, http_head: bytes, digest: str, place: Place) -> str:
+def _odd_fields(kind: str, url: str, http_head: bytes, digest: str, place: RecordPlace) -> str:
     fields: dict[str, str | None] = {"url": url}
     head = parse_head(http_head)
     known = bool(head.status or head.fields)
@@ -136,10 +160,14 @@ def write_index(disk: Disk, segment: Path, length: int, noted: Noted | None = No
 
 
 def _key(url: str) -> str:
+    """As cdxj-indexer makes it. Of a scheme with hosts, such as `ftp` or wget's `metadata`, it says nothing."""
+    other = _OTHER_SCHEME.match(url)
     try:
-        return surt(url)
+        if other is None:
+            return surt(url)
+        return surt(f"http://{url[other.end() :]}") if other["host"] else url.lower().removesuffix("/")
     except ValueError:
-        return url  # as cdxj-indexer does
+        return url
 
 
 def _timestamp(date: str) -> str:

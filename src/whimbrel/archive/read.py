@@ -16,6 +16,8 @@ _AT_ONCE_INFLATED_BYTES = 64_000_000
 _MAX_HEADER_BYTES = 1 << 20
 _END = b"\r\n\r\n"
 _HTTP = "application/http"
+_HTTP_KINDS = ("response", "revisit", "request")
+_BEGINNINGS = (b"WARC/1.1\r\nWARC-Type: response\r\n", b"WARC/1.1\r\nWARC-Type: revisit\r\n")
 _HTTP_BLOCK = b"\r\nContent-Type: application/http"
 _GZIP_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub says it were an instance
 
@@ -30,8 +32,9 @@ class SegmentDamaged(Exception):
         self.what = what
 
 
-class Stored(NamedTuple):
-    """A response or revisit as it was kept. Each head ends with its empty line."""
+class StoredCapture(NamedTuple):
+    """The first record of a capture as it was kept. Each head ends with its empty line; `http_head` is empty where
+    there is no HTTP."""
 
     warc_head: bytes
     http_head: bytes
@@ -78,7 +81,7 @@ class _Member:
         return SegmentDamaged(self._file, self._offset, what)
 
 
-class Record:
+class WarcRecord:
     """A record while it is being read: take its head, then its chunks; what is left is skipped by the reader."""
 
     def __init__(self, member: _Member, offset: int) -> None:
@@ -104,7 +107,7 @@ class Record:
 
     def http_head(self) -> bytes:
         """The head of the HTTP message that the block begins with, empty line included. Empty for other blocks."""
-        if not self.get("Content-Type").startswith(_HTTP):
+        if self.kind not in _HTTP_KINDS or not self.get("Content-Type").startswith(_HTTP):
             return b""
         block = b""
         for piece in self.chunks():
@@ -174,7 +177,7 @@ class Record:
         return int(text)
 
 
-def read_records(path: Path, offset: int = 0, length: int | None = None) -> Iterator[Record]:
+def read_records(path: Path, offset: int = 0, length: int | None = None) -> Iterator[WarcRecord]:
     """The records of a segment from `offset` on, `length` bytes of it. Each is valid until the next is asked for.
 
     Raises SegmentDamaged at the first record that is torn or broken: behind it nothing can be found.
@@ -182,7 +185,7 @@ def read_records(path: Path, offset: int = 0, length: int | None = None) -> Iter
     with _opened(path) as fd:
         end = os.fstat(fd).st_size if length is None else offset + length
         while offset < end:
-            record = Record(_Member(fd, path.name, offset, end), offset)
+            record = WarcRecord(_Member(fd, path.name, offset, end), offset)
             yield record
             record.finish()
             offset += record.length
@@ -207,7 +210,7 @@ class Captures:
             os.close(self._fd)
         self._file, self._fd = "", -1
 
-    def read(self, file: str, offset: int, length: int) -> Stored:
+    def read(self, file: str, offset: int, length: int) -> StoredCapture:
         """What the tables' warc_file, warc_offset and warc_length point at. Raises SegmentDamaged, or OSError."""
         if file != self._file:
             self.close()
@@ -217,16 +220,16 @@ class Captures:
         return _read_closely(self._directory / file, offset, length) if found is None else found
 
 
-def read_capture(directory: Path, file: str, offset: int, length: int) -> Stored:
+def read_capture(directory: Path, file: str, offset: int, length: int) -> StoredCapture:
     """One of them."""
     with Captures(directory) as captures:
         return captures.read(file, offset, length)
 
 
-def _read_closely(path: Path, offset: int, length: int) -> Stored:
+def _read_closely(path: Path, offset: int, length: int) -> StoredCapture:
     for record in read_records(path, offset, length):
         http_head = record.http_head()
-        stored = Stored(record.head, http_head, record.read())
+        stored = StoredCapture(record.head, http_head, record.read())
         record.finish()
         if record.length != length:
             raise SegmentDamaged(path.name, offset, f"is {record.length} bytes long, not {length}")
@@ -234,7 +237,7 @@ def _read_closely(path: Path, offset: int, length: int) -> Stored:
     raise SegmentDamaged(path.name, offset, "an empty place")
 
 
-def _read_at_once(fd: int, offset: int, length: int) -> Stored | None:
+def _read_at_once(fd: int, offset: int, length: int) -> StoredCapture | None:
     """A record as we write them, at a third of the cost; None for any other, which the reader above has to judge."""
     inflate = isal_zlib.decompressobj(wbits=31)
     try:
@@ -242,15 +245,15 @@ def _read_at_once(fd: int, offset: int, length: int) -> Stored | None:
     except _GZIP_ERROR:
         return None
     begin = block.find(_END) + len(_END)
-    if not inflate.eof or inflate.unused_data or begin < len(_END) or block[:8] != b"WARC/1.1" or block[-4:] != _END:
+    if not inflate.eof or inflate.unused_data or begin < len(_END) or block[-4:] != _END:
         return None
     size = len(block) - begin - len(_END)
     if size < 0 or block.find(b"\r\nContent-Length: %d\r\n" % size, 0, begin) < 0:
         return None
-    if block.find(_HTTP_BLOCK, 0, begin) < 0:
+    if not block.startswith(_BEGINNINGS) or block.find(_HTTP_BLOCK, 0, begin) < 0:
         return None
     end = end_of_plain_head(block, begin)
-    return None if end < 0 else Stored(block[:begin], block[begin:end], block[end : -len(_END)])
+    return None if end < 0 else StoredCapture(block[:begin], block[begin:end], block[end : -len(_END)])
 
 
 def _headers(head: bytes) -> tuple[tuple[str, str], ...] | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from whimbrel.archive.cdxj import index_line, index_path
-from whimbrel.archive.read import Record, SegmentDamaged, read_records
+from whimbrel.archive.read import SegmentDamaged, WarcRecord, read_records
 from whimbrel.archive.record import digest_text
 
 Progress = Callable[[str, int], None]
@@ -54,7 +54,7 @@ def _unlisted(directory: Path, lengths: Mapping[str, int]) -> Iterator[Problem]:
 
 def _segment(path: Path, name: str, length: int, progress: Progress | None) -> Iterator[Problem]:
     lines: set[bytes] = set()
-    pairs = _Pairs(name)
+    beside = _Beside(name)
     try:
         for record in read_records(path, 0, length):
             if record.offset == 0 and record.kind != "warcinfo":
@@ -64,43 +64,35 @@ def _segment(path: Path, name: str, length: int, progress: Progress | None) -> I
                 yield Problem(name, record.offset, what)
             record.finish()
             lines.add(index_line(record, head, path.name))
-            yield from pairs.next(record)
+            yield from beside.next(record)
             if progress is not None:
                 progress(name, record.offset + record.length)
     except SegmentDamaged as damage:
         yield Problem(name, damage.offset, damage.what)
         return  # nothing behind it can be found, and so no index can be compared
-    yield from pairs.end(length)
     index = index_path(path)
     if index.exists() and index.read_bytes() != b"".join(sorted(lines - {b""})):
         yield Problem(f"{name}.cdxj", 0, "differs from what the segment says")
 
 
-class _Pairs:
-    """Behind each response or revisit comes its request, and no request comes without."""
+class _Beside:
+    """A request follows the response or revisit that it belongs to. One whose request is not known has none: an
+    imported one."""
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._waiting = ""
-        self._waiting_offset = 0
+        self._answer = ""
 
-    def next(self, record: Record) -> Iterator[Problem]:
-        if record.kind == "request":
-            if record.get("WARC-Concurrent-To") != self._waiting or not self._waiting:
-                yield Problem(self._file, record.offset, "a request that does not follow its response")
-            self._waiting = ""
+    def next(self, record: WarcRecord) -> Iterator[Problem]:
+        if record.kind != "request":
+            self._answer = record.get("WARC-Record-ID") if record.kind in ("response", "revisit") else ""
             return
-        yield from self.end(record.offset)
-        if record.kind in ("response", "revisit"):
-            self._waiting, self._waiting_offset = record.get("WARC-Record-ID"), record.offset
-
-    def end(self, offset: int) -> Iterator[Problem]:
-        if self._waiting:
-            yield Problem(self._file, self._waiting_offset, f"its request is missing at {offset}")
-        self._waiting = ""
+        if not self._answer or record.get("WARC-Concurrent-To") != self._answer:
+            yield Problem(self._file, record.offset, "a request that does not follow its response")
+        self._answer = ""
 
 
-def _digest_problems(record: Record, head: bytes) -> Iterator[str]:
+def _digest_problems(record: WarcRecord, head: bytes) -> Iterator[str]:
     # A revisit's payload digest is that of a payload that is kept elsewhere.
     names = {
         "block": record.get("WARC-Block-Digest"),

@@ -1,12 +1,22 @@
 """The archive as WARC segments in a crawl's directory."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from whimbrel.archive import cdxj
-from whimbrel.archive.api import ArchiveDamaged, Capture, Place
+from whimbrel.archive.api import ArchiveDamaged, Capture, RecordPlace, ResponseCapture, RevisitCapture
 from whimbrel.archive.member import compressor
-from whimbrel.archive.record import Parts, answer_kind, capture_records, safe_url, warc_date, warcinfo_record
+from whimbrel.archive.record import (
+    Parts,
+    capture_records,
+    digest_text,
+    record_kind,
+    safe_url,
+    stored_type,
+    warc_date,
+    warcinfo_record,
+)
 from whimbrel.disk import Disk, DiskFile
 from whimbrel.flow import Config
 from whimbrel.url import restore
@@ -61,7 +71,7 @@ class WarcArchive:
         self._pending: list[bytes] = []
         self._pending_bytes = 0
 
-    def append(self, captures: list[Capture]) -> list[Place]:
+    def append(self, captures: Sequence[Capture]) -> list[RecordPlace]:
         self._pending, self._pending_bytes = [], 0  # of a call that failed: its captures come again after the cut
         places = []
         for capture in captures:
@@ -129,7 +139,7 @@ class WarcArchive:
             file.close()
         self._unsynced = []
 
-    def _append(self, capture: Capture) -> Place:
+    def _append(self, capture: Capture) -> RecordPlace:
         file = self._segment(capture.at_s)
         start = offset = file.tell() + self._pending_bytes
         length = 0
@@ -139,9 +149,11 @@ class WarcArchive:
             if at == 0:
                 length = size
             offset += size
-        place = Place(self._name, start, length)
+        place = RecordPlace(self._name, start, length)
         if self._lines is not None:
-            self._lines.add(_index_line(capture, records[0][1], place))
+            line = _index_line(capture, records[0][1], place)
+            if line:
+                self._lines.add(line)
         return place
 
     def _add(self, record: Parts) -> int:
@@ -235,14 +247,17 @@ class WarcArchive:
             self._name = last
 
 
-def _index_line(capture: Capture, http_head: bytes, place: Place) -> bytes:
-    """What a reader of the segment would find in the answer's record."""
-    kind, digest = answer_kind(capture, http_head)
-    at = Place(place.file.rpartition("/")[2], place.offset, place.length)
-    url = safe_url(capture.url)
-    # A capture's URL is canonical already: it need not be parsed again, unless it had to be changed.
-    key = surt_of(restore(url)) if url is capture.url else ""
-    return cdxj.line(kind, url, http_head, digest, warc_date(capture.at_s), at, key)
+def _index_line(capture: Capture, http_head: bytes, place: RecordPlace) -> bytes:
+    """What a reader of the segment would find in the capture's first record; empty when that is not indexed."""
+    at = RecordPlace(place.file.rpartition("/")[2], place.offset, place.length)
+    kind, url, date = record_kind(capture), safe_url(capture.url), warc_date(capture.at_s)
+    digest = digest_text(capture.digest) if capture.digest else ""
+    if isinstance(capture, ResponseCapture | RevisitCapture):
+        # A capture's URL is canonical already: it need not be parsed again, unless it had to be changed.
+        key = surt_of(restore(url)) if url is capture.url else ""
+        return cdxj.line(kind, url, http_head, digest, date, at, key)
+    content_type = stored_type(capture.content_type)
+    return cdxj.document_line(content_type, url, digest, date, at) if cdxj.is_indexed(kind, content_type) else b""
 
 
 def _number(name: str) -> int:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from whimbrel.archive.api import Archive, Capture, Place
+from whimbrel.archive.api import Archive, MetadataCapture, RecordPlace
 from whimbrel.commit.committed import Committed, publish
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.rows import rows
@@ -143,10 +143,15 @@ class Committer:
         reach("state-written")
         return done
 
-    def _append(self, work: Work) -> list[Place | None]:
-        captures: list[Capture] = [kept.capture for kept in work.kept if kept.capture is not None]
-        found = iter(self._archive.append(captures))
-        return [next(found) if kept.capture is not None else None for kept in work.kept]
+    def _append(self, work: Work) -> list[RecordPlace | None]:
+        """Where each visit's content is: its first record that is no metadata. None where it has none."""
+        captures = [capture for kept in work.kept for capture in kept.captures]
+        found = iter(self._archive.append(captures + work.captures))
+        places: list[RecordPlace | None] = []
+        for kept in work.kept:
+            placed = [(capture, next(found)) for capture in kept.captures]
+            places.append(next((place for capture, place in placed if not isinstance(capture, MetadataCapture)), None))
+        return places
 
     def _check_room(self, reserve_bytes: int) -> None:
         """A full disk is met before it is full: RocksDB and others need some room to tidy up."""

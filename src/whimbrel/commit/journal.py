@@ -10,12 +10,13 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
+from whimbrel.archive.api import Capture
 from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 from whimbrel.clock import Clock
 from whimbrel.commit.committed import Committed
 from whimbrel.commit.committer import Committer, Settings, recovered
 from whimbrel.commit.crash import Crash
-from whimbrel.commit.work import Kept, Work
+from whimbrel.commit.work import Kept, Work, payload_bytes
 from whimbrel.disk import Disk
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.flow import Config, Metric, Needs, Provider
@@ -180,7 +181,7 @@ class Journal(Provider, Observable):
         config: JournalConfig = self.config
         return (
             self._work.bytes >= config.group_bytes
-            or len(self._work.kept) + len(self._work.handled) >= config.group_visits
+            or len(self._work.kept) + len(self._work.captures) + len(self._work.handled) >= config.group_visits
         )
 
     def before_seal(self, write_down: Callable[[], None]) -> None:
@@ -189,11 +190,17 @@ class Journal(Provider, Observable):
     def add(self, kept: Kept) -> None:
         work = self._work
         work.kept.append(kept)
-        if kept.capture is not None:
-            work.bytes += kept.capture.payload.size
+        work.bytes += kept.body_bytes
         page = kept.parsed.page
         if page is not None:
             work.bytes += len(page.text) + _LINK_BYTES * len(page.links)
+        if self._writing is None and self._full:
+            self._loop.call_soon(self._seal)
+
+    def add_capture(self, capture: Capture) -> None:
+        """One that belongs to no visit."""
+        self._work.captures.append(capture)
+        self._work.bytes += payload_bytes((capture,))
         if self._writing is None and self._full:
             self._loop.call_soon(self._seal)
 

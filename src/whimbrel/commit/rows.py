@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import xxhash
 
-from whimbrel.archive.api import Place
+from whimbrel.archive.api import RecordPlace
 from whimbrel.archive.record import digest_text
 from whimbrel.commit.work import Kept, Work
 from whimbrel.dedupe.simhash import simhashes
@@ -34,7 +34,7 @@ _url_id = _Ids().__getitem__
 REQUEUED: Final = "requeued"
 
 
-def rows(work: Work, places: list[Place | None], *, text: bool, simhash: bool) -> dict[str, Any]:
+def rows(work: Work, places: list[RecordPlace | None], *, text: bool, simhash: bool) -> dict[str, Any]:
     """All tables' new rows; `places` has one for each visit that was kept."""
     stored = [(kept, place) for kept, place in zip(work.kept, places, strict=True) if kept.parsed.outcome in _PAGES]
     texts = ["" if kept.parsed.page is None else kept.parsed.page.text for kept, _ in stored]
@@ -83,7 +83,7 @@ def handled_rows(
     return (*row, handled.error, handled.printed), items
 
 
-def page_row(kept: Kept, place: Place | None, simhash: int | None, *, text: bool) -> tuple[Any, ...]:
+def page_row(kept: Kept, place: RecordPlace | None, simhash: int | None, *, text: bool) -> tuple[Any, ...]:
     parsed = kept.parsed
     fetched, page = parsed.fetched, parsed.page
     exchange, visit = fetched.exchange, fetched.visit

@@ -1,18 +1,19 @@
 """What a settled visit changes: all its effects, applied in one step to the open group."""
 
-import hashlib
 from collections import Counter
+from hashlib import sha1
 from typing import Final, Protocol
 
 import msgspec
 
-from whimbrel.archive.api import Capture, Original
+from whimbrel.archive.api import Capture, Profile, Reference, ResponseCapture, RevisitCapture
 from whimbrel.clock import Clock
 from whimbrel.commit.hostrow import host_row
 from whimbrel.commit.journal import Journal
 from whimbrel.commit.latency import Latency
 from whimbrel.commit.work import Kept
 from whimbrel.dedupe.api import ContentSeen
+from whimbrel.fetch.document import MemoryDocument
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.frontier.api import Frontier
 from whimbrel.frontier.distributor import Routed
@@ -27,6 +28,8 @@ from whimbrel.visit import Discovered, Ending, HostName, Visit
 _PAGES: Final = (Outcome.STORED, Outcome.DUPLICATE)
 _MOST_CUT: Final = 10_000
 """Hosts whose cut URLs are counted."""
+_NO_DIGEST: Final = sha1(b"", usedforsecurity=False).digest()
+"""Of a body that must not be archived."""
 _SCOPE_KEY: Final = b"scope"
 """Where redirecting seeds have led: the scope goes along, also after a restart."""
 
@@ -140,11 +143,11 @@ class Settlement(Provider):
             connected=exchange.connected,
             retry_after_s=parsed.retry_after_s,
         )
-        kept = Kept(parsed, None)
+        kept = Kept(parsed)
         if parsed.outcome is Outcome.RETRY:
             kept.retry_at_s = self.clock.wall_s() + self.frontier.retry(visit, ending)
         else:
-            kept.capture = capture_of(parsed, self.config.mime)
+            kept.captures = captures_of(parsed, self.config.mime)
             if routed.route is not None:
                 self._follow(visit, routed.route)
             self.frontier.finish(visit, ending)
@@ -249,34 +252,28 @@ class Settlement(Provider):
         self.frontier.unqualified(name)
 
 
-def capture_of(parsed: Parsed, types: tuple[str, ...] = ()) -> Capture | None:
+def captures_of(parsed: Parsed, types: tuple[str, ...] = ()) -> tuple[Capture, ...]:
     """What goes to the archive: every answer that ended a URL's visits, whatever its status."""
     exchange = parsed.fetched.exchange
-    response, visit = exchange.response, parsed.fetched.visit
+    response, visit, page = exchange.response, parsed.fetched.visit, parsed.page
     if response is None:
-        return None
-    original = None
-    if parsed.outcome is Outcome.DUPLICATE:
-        original = Original(parsed.duplicate_of, parsed.duplicate_at_s)
-    page = parsed.page
-    return Capture(
-        url=visit.url.text,
-        at_s=exchange.started_s,
-        address=exchange.address,
-        http_version=response.http_version,
-        request_head=exchange.request_head,
-        response_head=response.head,
-        payload=response.document,
-        digest=parsed.digest or hashlib.sha1(response.document.read()).digest(),  # noqa: S324
-        truncated=response.truncated,
-        original=original,
-        keep_body=page is None or ("noarchive" not in page.robots and _wanted(page.mime, types)),
-        metadata=(
-            ("via", visit.source),
-            ("hopsFromSeed", str(visit.depth)),
-            ("fetchTimeMs", str(round(exchange.elapsed_s * 1000))),
-        ),
+        return ()
+    metadata = (
+        ("via", visit.source),
+        ("hopsFromSeed", str(visit.depth)),
+        ("fetchTimeMs", str(round(exchange.elapsed_s * 1000))),
     )
+    common = (visit.url.text, exchange.started_s, exchange.address, response.http_version, exchange.request_head)
+    if response.status == 304:
+        return (RevisitCapture(*common, response.head, "server-not-modified", metadata=metadata),)
+    digest = parsed.digest or sha1(response.document.read(), usedforsecurity=False).digest()
+    if parsed.outcome is Outcome.DUPLICATE:
+        original = Reference(parsed.duplicate_of, parsed.duplicate_at_s)
+        profile: Profile = "identical-payload-digest"
+        return (RevisitCapture(*common, response.head, profile, original, digest, response.truncated, metadata),)
+    if page is None or ("noarchive" not in page.robots and _wanted(page.mime, types)):
+        return (ResponseCapture(*common, response.head, response.document, digest, response.truncated, metadata),)
+    return (ResponseCapture(*common, response.head, MemoryDocument(b""), _NO_DIGEST, "unspecified", metadata),)
 
 
 def _wanted(mime: str, types: tuple[str, ...]) -> bool:

@@ -1,10 +1,11 @@
 """What one group holds besides the state's changes."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from whimbrel.archive.api import Capture
+from whimbrel.archive.api import Capture, RevisitCapture
 from whimbrel.parse.api import Handled, Parsed
 
 
@@ -12,18 +13,27 @@ class Kept(msgspec.Struct, gc=False):
     """A visit that is over, with what the tables need to know of it."""
 
     parsed: Parsed
-    capture: Capture | None
-    """None when nothing of it goes to the archive."""
+    captures: tuple[Capture, ...] = ()
+    """None when nothing of it goes to the archive. The first is the answer; what was derived from it follows."""
     retry_at_s: float = 0.0
+
+    @property
+    def body_bytes(self) -> int:
+        """What it holds until it is durable: the body, and what was derived from that."""
+        response = self.parsed.fetched.exchange.response
+        size = 0 if response is None else response.document.size
+        return size + payload_bytes(self.captures[1:]) if len(self.captures) > 1 else size
 
 
 class Work:
     """Filled on the event loop's thread, then sealed and handed to the committer; never changed after that."""
 
-    __slots__ = ("bytes", "dropped", "events", "handled", "hosts", "kept", "requeued", "tables")
+    __slots__ = ("bytes", "captures", "dropped", "events", "handled", "hosts", "kept", "requeued", "tables")
 
     def __init__(self) -> None:
         self.kept: list[Kept] = []
+        self.captures: list[Capture] = []
+        """Those that belong to no visit: an import finds conversions and metadata."""
         self.dropped: list[tuple[str, str, str, float]] = []
         """URL, reason, the URL it was found on, and when."""
         self.requeued: list[tuple[str, str, float]] = []
@@ -37,4 +47,8 @@ class Work:
         self.bytes = 0
 
     def __bool__(self) -> bool:
-        return bool(self.kept or self.dropped or self.requeued or self.hosts or self.events or self.handled)
+        return any((self.kept, self.captures, self.dropped, self.requeued, self.hosts, self.events, self.handled))
+
+
+def payload_bytes(captures: Iterable[Capture]) -> int:
+    return sum(0 if isinstance(capture, RevisitCapture) else capture.payload.size for capture in captures)

@@ -18,5 +18,5 @@ class Dedupe(Sync):
             return (Fingerprinted(fetched, b""),)
         # SHA-1 is what WARC-Payload-Digest and CDXJ hold; it names payloads here and guards nothing.
         digest = sha1(response.document.read(), usedforsecurity=False).digest()
-        earlier = self.content.find(digest) if 200 <= response.status < 300 else None
+        earlier = self.content.find(digest) if response.has_document else None
         return (Fingerprinted(fetched, digest, *earlier) if earlier else Fingerprinted(fetched, digest),)

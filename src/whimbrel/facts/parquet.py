@@ -30,7 +30,7 @@ _SINK_BYTES: Final = 1 << 20
 _COMMITS: Final = b"whimbrel.commits"
 
 
-class Stopped(Exception):
+class ConversionStopped(Exception):
     """The conversion was asked to stop."""
 
 
@@ -127,7 +127,8 @@ class TableFile:
 def convert(tail: Path, length: int, number: int, disk: Disk, stop: Event) -> list[Path]:
     """Write the frames of a tail up to `length` as `TABLE-number.parquet` beside it; the files that there are now.
 
-    Raises OSError, FrameBroken, or Stopped when `stop` is set; temporary files may be left, and are replaced next time.
+    Raises OSError, FrameBroken, or ConversionStopped when `stop` is set; temporary files may be left, and are replaced
+    next time.
     """
     files: dict[tuple[str, pa.Schema], TableFile] = {}
     commits: tuple[int, int] | None = None
@@ -161,7 +162,7 @@ def convert(tail: Path, length: int, number: int, disk: Disk, stop: Event) -> li
 def _heads_until(stop: Event, fd: int, length: int) -> Iterator[Head]:
     for head in heads(fd, length):
         if stop.is_set():
-            raise Stopped
+            raise ConversionStopped
         yield head
 
 

@@ -30,6 +30,7 @@ class Response(msgspec.Struct, frozen=True, gc=False):
     """What the server sent."""
 
     status: int
+    """0 where there was no HTTP: a resource from a WARC file, whose `head` and `http_version` are empty."""
     head: bytes
     """Status line and header lines as received, each with CR LF, without the empty line. Interim answers (1xx) and
     trailers are left out; HTTP/2 is spelt as HTTP/1.1 spells it (`HTTP/2 200 OK`)."""
@@ -44,6 +45,11 @@ class Response(msgspec.Struct, frozen=True, gc=False):
 
     def header(self, name: str) -> str | None:
         return self.headers.get(name)
+
+    @property
+    def has_document(self) -> bool:
+        """Whether the body is what was asked for, and no message about it."""
+        return 200 <= self.status < 300 or not self.status
 
 
 class Exchange(msgspec.Struct, frozen=True, gc=False):

@@ -1,8 +1,12 @@
-"""Responses and revisits in WARC files, whoever wrote them, each with what stands beside it."""
+"""Captures in WARC files, whatever program wrote them, each with what stands beside it.
 
-import base64
+A request may come before its response or behind it; metadata that names a record and holds plain fields belongs to that
+record. Other metadata, conversions and resources are captures of their own.
+"""
+
 import hashlib
 import io
+from base64 import b32encode
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -11,41 +15,74 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from whimbrel.archive.api import Fields, Reference
 from whimbrel.url import Url, parse
 
 if TYPE_CHECKING:
     from warcio.recordloader import ArcWarcRecord
 
 _MOST_BYTES: Final = 1 << 30
+_KINDS: Final = ("response", "revisit", "resource", "conversion", "metadata")
+_EXCHANGES: Final = ("response", "revisit")
+_FIELDS: Final = "application/warc-fields"
 
 
 class Unreadable(Exception):
     """A file that is no WARC, or is damaged; the message names it."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class WarcPosition(msgspec.Struct, frozen=True):
     """Where a record begins."""
 
     file: Path
     offset: int
 
 
-class Record(msgspec.Struct):
-    """A response, resource or revisit."""
+class ForeignRecord(msgspec.Struct):
+    """A response, revisit, resource, conversion or metadata record."""
 
-    place: Place
-    name: str
-    url: Url
+    kind: str
+    position: WarcPosition
+    record_id: str
+    target: str
+    """As it is written there; empty where there is none."""
+    url: Url | None
+    """None unless the target is of http or https."""
     at_s: float
     address: str
+    content_type: str
+    """Of the payload; empty for an HTTP exchange, whose head says it."""
     head: bytes
+    """Empty where there is no HTTP."""
     payload: bytes | None
     """None of a revisit."""
     digest: str
+    refers_to: Reference | None = None
+    not_modified: bool = False
+    """A revisit because the server said that nothing has changed."""
+    truncated: str = ""
     request_head: bytes = b""
-    depth: int = 0
-    source: str = ""
-    elapsed_s: float = 0.0
+    metadata: Fields = ()
+    """The fields of the metadata record beside it."""
+
+    @property
+    def depth(self) -> int:
+        # Heritrix writes letters, one for each hop.
+        hops = self._field("hopsFromSeed") or "0"
+        return int(hops) if hops.isdecimal() and hops.isascii() else len(hops)
+
+    @property
+    def source(self) -> str:
+        return self._field("via")
+
+    @property
+    def elapsed_s(self) -> float:
+        with suppress(ValueError):
+            return int(self._field("fetchTimeMs") or "0") / 1000
+        return 0.0
+
+    def _field(self, name: str) -> str:
+        return next((value for key, value in self.metadata if key == name), "")
 
 
 def meant(files: list[Path]) -> set[str]:
@@ -53,68 +90,104 @@ def meant(files: list[Path]) -> set[str]:
     return {_digest(record) for file in files for _, record in _iterated(file) if record.rec_type == "revisit"}
 
 
-def record_at(place: Place) -> Record | None:
+def record_at(position: WarcPosition) -> ForeignRecord | None:
     """One that was read before, without what stands beside it."""
-    offset, record = next(_iterated(place.file, place.offset))
-    return _answer(Place(place.file, offset), record)
+    offset, record = next(_iterated(position.file, position.offset))
+    return _content(WarcPosition(position.file, offset), record)
 
 
-def records(file: Path) -> Iterator[Record | None]:
-    """Responses and revisits, each with the request and the metadata that name it; None for one to be passed over."""
-    last: Record | None = None
+def records(file: Path) -> Iterator[ForeignRecord | None]:
+    """Each capture, with the request and the fields that name it; None for one to be passed over."""
+    last: ForeignRecord | None = None
+    behind: list[ForeignRecord] = []
+    """What came between the last record and those that may still belong to it."""
+    request = _Request("", "", b"")
     for offset, record in _iterated(file):
         kind = record.rec_type
-        if kind in ("response", "revisit", "resource"):
-            if last is not None:
-                yield last
-            last = _answer(Place(file, offset), record)
+        if kind == "request" and record.http_headers is not None:
+            request = _Request(
+                _header(record, "WARC-Record-ID"), _header(record, "WARC-Concurrent-To"), _head(record.http_headers)
+            )
+            _add_request(last, request, "")
+        elif kind == "metadata":
+            found = _content(WarcPosition(file, offset), record)
+            if found is not None and not _add_metadata(last, found):
+                behind.append(found)
+        elif kind in _KINDS:
+            yield from [last] if last is not None else []
+            yield from behind
+            behind = []
+            last = _content(WarcPosition(file, offset), record)
+            _add_request(last, request, _header(record, "WARC-Concurrent-To"))
             if last is None:
                 yield None
-        elif last is not None and _header(record, "WARC-Concurrent-To") == last.name:
-            _add_beside(last, record)
-    if last is not None:
-        yield last
+    yield from [last] if last is not None else []
+    yield from behind
 
 
-def _answer(place: Place, record: "ArcWarcRecord") -> Record | None:
-    url = parse(_header(record, "WARC-Target-URI").strip("<>"))
-    if url is None or (record.http_headers is None and record.rec_type != "resource"):
+class _Request(msgspec.Struct, frozen=True):
+    record_id: str
+    concurrent_to: str
+    head: bytes
+
+
+def _add_request(last: ForeignRecord | None, request: _Request, concurrent_to: str) -> None:
+    """Either of the two may name the other."""
+    if last is not None and last.kind in _EXCHANGES and not last.request_head:
+        named = request.concurrent_to == last.record_id or (request.record_id and request.record_id == concurrent_to)
+        last.request_head = request.head if named else b""
+
+
+def _add_metadata(last: ForeignRecord | None, found: ForeignRecord) -> bool:
+    """Whether these are the fields that stand beside the last record."""
+    named = found.refers_to.record_id if found.refers_to is not None else ""
+    if last is None or last.metadata or last.kind not in (*_EXCHANGES, "resource") or named != last.record_id:
+        return False
+    if found.content_type != _FIELDS or found.payload is None:
+        return False
+    lines = found.payload.decode(errors="replace").splitlines()
+    last.metadata = tuple(
+        (name, value.strip()) for name, colon, value in (one.partition(":") for one in lines) if colon
+    )
+    return bool(last.metadata)
+
+
+def _content(position: WarcPosition, record: "ArcWarcRecord") -> ForeignRecord | None:
+    kind, target = record.rec_type, _header(record, "WARC-Target-URI").strip("<>")
+    url = parse(target)
+    exchange = kind in _EXCHANGES
+    if exchange and (url is None or record.http_headers is None):
+        return None
+    if not target and kind != "metadata":
         return None
     body = record.raw_stream.read(_MOST_BYTES)
-    if record.http_headers is None:
-        head = f"HTTP/1.1 200 OK\r\nContent-Type: {_header(record, 'Content-Type')}\r\n".encode()
-    else:
+    head = b""
+    if exchange:
         if (record.http_headers.get_header("Transfer-Encoding") or "").lower() == "chunked":
             body = _without_chunks(body)
         head = _head(record.http_headers)
-    return Record(
-        place,
+    return ForeignRecord(
+        kind,
+        position,
         _header(record, "WARC-Record-ID"),
+        target,
         url,
         _time_s(_header(record, "WARC-Date")),
         _header(record, "WARC-IP-Address"),
+        "" if exchange else _header(record, "Content-Type"),
         head,
-        None if record.rec_type == "revisit" else body,
-        _digest(record) or "sha1:" + base64.b32encode(hashlib.sha1(body).digest()).decode(),  # noqa: S324
+        None if kind == "revisit" else body,
+        _digest(record) or "sha1:" + b32encode(hashlib.sha1(body).digest()).decode(),  # noqa: S324
+        _reference(record),
+        _header(record, "WARC-Profile").endswith("server-not-modified"),
+        "" if kind == "revisit" else _header(record, "WARC-Truncated"),  # of a revisit: the payload is elsewhere
     )
 
 
-def _add_beside(last: Record, record: "ArcWarcRecord") -> None:
-    if record.rec_type == "request" and record.http_headers is not None:
-        last.request_head = _head(record.http_headers)
-    elif record.rec_type == "metadata":
-        fields = dict(
-            line.split(": ", 1)
-            for line in record.raw_stream.read().decode(errors="replace").splitlines()
-            if ": " in line
-        )
-        last.source = fields.get("via", "")
-        with suppress(ValueError):
-            # Heritrix writes letters, one for each hop.
-            hops = fields.get("hopsFromSeed", "0")
-            last.depth = int(hops) if hops.isdigit() else len(hops)
-        with suppress(ValueError):
-            last.elapsed_s = int(fields.get("fetchTimeMs", "0")) / 1000
+def _reference(record: "ArcWarcRecord") -> Reference | None:
+    record_id = _header(record, "WARC-Refers-To") or _header(record, "WARC-Concurrent-To")
+    url, date = _header(record, "WARC-Refers-To-Target-URI").strip("<>"), _header(record, "WARC-Refers-To-Date")
+    return Reference(url, _time_s(date), record_id) if url or record_id else None
 
 
 def _iterated(file: Path, offset: int = 0) -> "Iterator[tuple[int, ArcWarcRecord]]":

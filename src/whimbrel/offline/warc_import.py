@@ -2,21 +2,36 @@
 
 Each response is read as if it had just been fetched, and kept in an archive of ours. What a crawl knows beside, depth
 and source, comes from metadata records where there are any. Revisits have no payload of their own: a first pass notes
-which payloads they mean, the second where those stand, and they are read from there. Each commit says how many records
-it has taken, so that an import that was interrupted goes on behind them.
+which payloads they mean, the second where those stand, and they are read from there. A resource is read as a page, too,
+but stays a resource: there was no HTTP, and its status is 0. Conversions, metadata of their own, resources that are not
+of http or https, and revisits of payloads that are nowhere go to the archive and make no rows. Records keep their ids,
+so that what refers to them still does. Each commit says how many records it has taken, so that an import that was
+interrupted goes on behind them.
 """
 
 import asyncio
-from collections.abc import Callable
+import hashlib
+from base64 import b32decode
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from whimbrel.archive.api import (
+    Capture,
+    ConversionCapture,
+    MetadataCapture,
+    Profile,
+    Reference,
+    ResourceCapture,
+    ResponseCapture,
+    RevisitCapture,
+)
 from whimbrel.clock import SystemClock
 from whimbrel.commit.committed import NotACrawl, read_committed
 from whimbrel.commit.journal import Journal, JournalConfig
-from whimbrel.commit.settlement import capture_of
+from whimbrel.commit.settlement import captures_of
 from whimbrel.commit.work import Kept
 from whimbrel.dedupe.dedupe import Dedupe
 from whimbrel.dedupe.rocks import RocksContent
@@ -24,7 +39,7 @@ from whimbrel.fetch.api import Exchange, Fetched, Response
 from whimbrel.fetch.document import MemoryDocument
 from whimbrel.fetch.head import read_head
 from whimbrel.job.crawl import CrawlError, check_empty
-from whimbrel.offline.foreign_warc import Place, Record, Unreadable, meant, record_at, records
+from whimbrel.offline.foreign_warc import ForeignRecord, Unreadable, WarcPosition, meant, record_at, records
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Parsed
 from whimbrel.parse.parser import Parser, ParserConfig
@@ -36,6 +51,8 @@ _LIST: Final = "import.json"
 _YIELD_EVERY: Final = 16
 _BEHIND_S: Final = 0.005
 _PASSED_OVER: Final = "passed over"
+_SHA1_CHARS: Final = 32
+_NO_VISIT: Final = "captures without a visit"
 
 
 class ImportFailed(Exception):
@@ -49,7 +66,7 @@ class Imported(msgspec.Struct):
     captures: int = 0
     pages: int = 0
     passed_over: int = 0
-    """Records of responses that are not from http or https, or have no head, or mean a payload that is nowhere."""
+    """Responses and revisits that are not from http or https, or have no head."""
 
 
 class _Listed(msgspec.Struct, frozen=True):
@@ -95,7 +112,7 @@ def _check_same(listed: list[_Listed], directory: Path) -> None:
 class _Import:
     def __init__(self, directory: Path, meant: set[str], show: Callable[[Imported], None]) -> None:
         self._directory, self._meant, self._show = directory, meant, show
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, WarcPosition] = {}
         """Of responses that revisits mean, by digest."""
         self._found = Imported()
         self._behind = 0
@@ -128,14 +145,14 @@ class _Import:
     def _go_on(self) -> None:
         """What earlier runs have counted; nothing at the beginning."""
         counters = self._journal.counters
-        self._found.captures, self._found.passed_over = counters["visits"], counters[_PASSED_OVER]
+        self._found.captures, self._found.passed_over = counters["visits"] + counters[_NO_VISIT], counters[_PASSED_OVER]
         self._found.pages = sum(counters[f"outcome {one.value}"] for one in (Outcome.STORED, Outcome.DUPLICATE))
         self._behind = self._found.captures + self._found.passed_over
 
     async def _take_file(self, file: Path) -> None:
         for number, record in enumerate(records(file)):
             if record is not None and record.payload is not None and record.digest in self._meant:
-                self._places.setdefault(record.digest, record.place)
+                self._places.setdefault(record.digest, record.position)
             if self._behind:
                 self._behind -= 1
             else:
@@ -147,36 +164,32 @@ class _Import:
                 await asyncio.sleep(_BEHIND_S)
         self._found.files += 1
 
-    def _take(self, record: Record | None) -> None:
-        fetched = None if record is None else self._fetched(record)
+    def _take(self, record: ForeignRecord | None) -> None:
         counters = self._journal.counters
-        if fetched is None:
+        if record is None:
             self._found.passed_over += 1
             counters[_PASSED_OVER] += 1
             return
+        self._found.captures += 1
+        fetched = self._fetched(record)
+        if fetched is None:
+            self._journal.add_capture(_capture(record))
+            counters[_NO_VISIT] += 1
+            return
         parsed = self._judged(self._parser.process(self._dedupe.process(fetched)[0])[0])
-        self._journal.add(Kept(parsed, capture_of(parsed)))
+        self._journal.add(Kept(parsed, tuple(_captures(record, parsed))))
         response = fetched.exchange.response
         counters["visits"] += 1
         counters["bytes"] += 0 if response is None else response.document.size
         counters[f"outcome {parsed.outcome.value}"] += 1
         counters[f"reason {parsed.outcome.value} {parsed.reason}"] += 1
-        self._found.captures += 1
         self._found.pages += parsed.outcome in (Outcome.STORED, Outcome.DUPLICATE)
 
-    def _fetched(self, record: Record) -> Fetched | None:
-        head, payload = record.head, record.payload
-        if payload is None:
-            place = self._places.get(record.digest)
-            earlier = None if place is None else record_at(place)
-            if earlier is None or earlier.payload is None:
-                return None
-            head, payload = head or earlier.head, earlier.payload
-        found = read_head([line + b"\r\n" for line in head.rstrip(b"\r\n").split(b"\r\n")] + [b"\r\n"])
-        if found is None:
+    def _fetched(self, record: ForeignRecord) -> Fetched | None:
+        """A record as a visit; None for one that was none, or whose payload is nowhere."""
+        response = None if record.url is None else self._response(record)
+        if record.url is None or response is None:
             return None
-        status, plain, version, headers = found
-        response = Response(status, plain, version, headers, MemoryDocument(payload))
         exchange = Exchange(
             response=response,
             trouble="",
@@ -188,8 +201,84 @@ class _Import:
         )
         return Fetched(Visit(Request(record.url), record.depth, record.source, 0, 1, record.address, b""), exchange)
 
+    def _response(self, record: ForeignRecord) -> Response | None:
+        if record.kind == "resource":
+            return Response(0, b"", "", {"content-type": record.content_type}, MemoryDocument(record.payload or b""))
+        if record.kind not in ("response", "revisit"):
+            return None
+        head, payload = record.head, b"" if record.not_modified else record.payload
+        if payload is None:
+            position = self._places.get(record.digest)
+            earlier = None if position is None else record_at(position)
+            if earlier is None or earlier.payload is None:
+                return None
+            head, payload = head or earlier.head, earlier.payload
+        found = read_head([line + b"\r\n" for line in head.rstrip(b"\r\n").split(b"\r\n")] + [b"\r\n"])
+        if found is None:
+            return None
+        status, plain, version, headers = found
+        return Response(status, plain, version, headers, MemoryDocument(payload), record.truncated)
+
     def _judged(self, parsed: Parsed) -> Parsed:
         """Claim a new payload, as a crawl does."""
         if parsed.outcome is Outcome.STORED and parsed.claims:
             self._content.claim(parsed.digest, parsed.fetched.visit.url.text, parsed.fetched.exchange.started_s)
         return parsed
+
+
+def _captures(record: ForeignRecord, parsed: Parsed) -> Iterator[Capture]:
+    """As a crawl would keep it, but of the same kind, with the same id, and with the fields that stood beside it."""
+    if record.kind == "resource":
+        yield _capture(record)
+        return
+    for capture in captures_of(parsed):
+        if isinstance(capture, ResponseCapture):
+            yield msgspec.structs.replace(capture, metadata=record.metadata, record_id=record.record_id)
+        elif isinstance(capture, RevisitCapture):
+            refers_to = _refers_to(record, capture)
+            yield msgspec.structs.replace(
+                capture, refers_to=refers_to, metadata=record.metadata, record_id=record.record_id
+            )
+
+
+def _refers_to(record: ForeignRecord, capture: RevisitCapture) -> Reference | None:
+    """What a revisit says itself, unless its payload was found at another URL."""
+    said, known = record.refers_to, capture.refers_to
+    return known if said is None or (known is not None and known.url != said.url) else said
+
+
+def _capture(record: ForeignRecord) -> Capture:
+    """A record as it stands."""
+    if record.kind == "revisit":
+        profile: Profile = "server-not-modified" if record.not_modified else "identical-payload-digest"
+        return RevisitCapture(
+            *(record.target, record.at_s, record.address, "", record.request_head, record.head),
+            *(profile, record.refers_to, _sha1(record.digest), "", record.metadata, record.record_id),
+        )
+    data = record.payload or b""
+    payload, digest = MemoryDocument(data), hashlib.sha1(data, usedforsecurity=False).digest()
+    if record.kind == "response":
+        return ResponseCapture(
+            *(record.target, record.at_s, record.address, "", record.request_head, record.head),
+            *(payload, digest, record.truncated, record.metadata, record.record_id),
+        )
+    name, truncated = record.record_id, record.truncated
+    if record.kind == "resource":
+        return ResourceCapture(
+            *(record.target, record.at_s, record.content_type, payload, digest),
+            *(record.address, truncated, record.metadata, name),
+        )
+    if record.kind == "conversion":
+        content_type, refers_to = record.content_type, record.refers_to
+        return ConversionCapture(record.target, record.at_s, content_type, payload, digest, refers_to, truncated, name)
+    common = (record.target, record.at_s, payload, digest, record.content_type)
+    return MetadataCapture(*common, record.refers_to, truncated, name)
+
+
+def _sha1(text: str) -> bytes:
+    """A digest as records name it; empty for one of another kind."""
+    name, _, value = text.partition(":")
+    try:
+        return b32decode(value) if name.lower() == "sha1" and len(value) == _SHA1_CHARS else b""
+    except ValueError:
+        return b""

@@ -70,7 +70,7 @@ class Parser(Sync):
     def process(self, item: Fingerprinted) -> tuple[Parsed]:
         fetched = item.fetched
         response = fetched.exchange.response
-        if response is not None and 200 <= response.status < 300:
+        if response is not None and response.has_document:
             return (self._document(item, response),)
         outcome, reason = settled(fetched, self.config.max_tries)
         target = ""

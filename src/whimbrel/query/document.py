@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from whimbrel.archive.head import head_fields
-from whimbrel.archive.read import Stored
+from whimbrel.archive.read import StoredCapture
 from whimbrel.fetch.coding import decode
 
 _MOST_BYTES: Final = 1 << 30
@@ -29,6 +29,6 @@ class Document(msgspec.Struct, frozen=True):
     """As it was received."""
 
 
-def decoded_body(stored: Stored) -> bytes:
+def decoded_body(stored: StoredCapture) -> bytes:
     """A body whose coding is broken or unknown is as it was received."""
     return decode(stored.payload, head_fields(stored.http_head).get("content-encoding", ""), _MOST_BYTES).body

@@ -23,7 +23,7 @@ import pyarrow as pa
 from duckdb.func import PythonUDFType
 
 from whimbrel.archive.head import head_fields
-from whimbrel.archive.read import Stored
+from whimbrel.archive.read import StoredCapture
 from whimbrel.query.document import decoded_body
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.url.domain import Domains
@@ -106,7 +106,7 @@ class _Archive:
             found.append(body)
         return pa.array(found, pa.binary())
 
-    def _read(self, places: "pa.ChunkedArray") -> Iterator[Stored | None]:
+    def _read(self, places: "pa.ChunkedArray") -> Iterator[StoredCapture | None]:
         """None where nothing was kept."""
         for place in places.to_pylist():
             nothing = place is None or not place["f"]

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from whimbrel.archive.read import Stored, read_capture
+from whimbrel.archive.read import StoredCapture, read_capture
 from whimbrel.facts.api import TABLES, FactsDamaged
 from whimbrel.facts.batch import read_payload_tables
 from whimbrel.facts.frame import FrameBroken, heads, read_payload
@@ -82,7 +82,7 @@ class Snapshot:
         found["hosts"] = latest_hosts(hosts if isinstance(hosts, pa.Table) else hosts.to_table(use_threads=False))
         return found
 
-    def stored(self, file: str, offset: int, length: int) -> Stored:
+    def stored(self, file: str, offset: int, length: int) -> StoredCapture:
         """The record that `warc_file`, `warc_offset` and `warc_length` of a page name. Only what this commit lists is
         read, whoever asks: ValueError for any other place. Raises SegmentDamaged, or OSError."""
         if offset < 0 or length <= 0 or offset + length > self._segments.get(file, 0):
