@@ -7,7 +7,8 @@
     whimbrel.open("out").get("https://example.org/").body
     whimbrel.Control("out").pause()  # while it runs
 
-What is named here is what programs may rely on. It is loaded when it is first used: the package itself imports nothing.
+What is named here is what programs may rely on. All errors derive from `WhimbrelError`. Everything is loaded when it is
+first used: the package itself imports nothing.
 """
 
 import os
@@ -17,7 +18,14 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.version import __version__
 
 if TYPE_CHECKING:
+    from whimbrel.commit.committed import NotACrawl as NotACrawl
+    from whimbrel.control.api import ControlError as ControlError
     from whimbrel.control.client import Control as Control
+    from whimbrel.error import Busy as Busy
+    from whimbrel.error import Damaged as Damaged
+    from whimbrel.error import StorageTrouble as StorageTrouble
+    from whimbrel.error import UsageError as UsageError
+    from whimbrel.error import WhimbrelError as WhimbrelError
     from whimbrel.handle.item import Item as Item
     from whimbrel.handle.page import Page as Page
     from whimbrel.handle.rule import Link as Link
@@ -29,33 +37,50 @@ if TYPE_CHECKING:
     from whimbrel.program.result import CrawlResult as CrawlResult
     from whimbrel.query.crawl_data import CrawlData as CrawlData
     from whimbrel.query.document import Document as Document
+    from whimbrel.query.sql import QueryFailed as QueryFailed
 
 _PLACES: Final = {
+    "Busy": "whimbrel.error",
     "Control": "whimbrel.control.client",
+    "ControlError": "whimbrel.control.api",
     "Crawl": "whimbrel.program.crawl",
     "CrawlData": "whimbrel.query.crawl_data",
     "CrawlResult": "whimbrel.program.result",
+    "Damaged": "whimbrel.error",
     "Document": "whimbrel.query.document",
     "Item": "whimbrel.handle.item",
     "Link": "whimbrel.handle.rule",
+    "NotACrawl": "whimbrel.commit.committed",
     "Notice": "whimbrel.program.crawl",
     "Page": "whimbrel.handle.page",
     "Progress": "whimbrel.job.progress",
+    "QueryFailed": "whimbrel.query.sql",
+    "StorageTrouble": "whimbrel.error",
+    "UsageError": "whimbrel.error",
+    "WhimbrelError": "whimbrel.error",
     "filter": "whimbrel.handle.rule",
     "handler": "whimbrel.handle.rule",
 }
 
 __all__ = [
+    "Busy",
     "Control",
+    "ControlError",
     "Crawl",
     "CrawlData",
     "CrawlResult",
+    "Damaged",
     "Document",
     "Item",
     "Link",
+    "NotACrawl",
     "Notice",
     "Page",
     "Progress",
+    "QueryFailed",
+    "StorageTrouble",
+    "UsageError",
+    "WhimbrelError",
     "__version__",
     "filter",
     "handler",
@@ -64,7 +89,7 @@ __all__ = [
 
 
 def open(*directories: "str | os.PathLike[str]") -> "CrawlData":  # noqa: A001 - whimbrel.open, as in gzip.open
-    """Open crawls for questions, running or not. NotACrawl when a directory holds none."""
+    """Open crawls for questions, running or not. Raises NotACrawl if a directory holds none."""
     from pathlib import Path
 
     from whimbrel.query.crawl_data import CrawlData

@@ -6,13 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
+from tests.cli.command import run as run_command
 from tests.facts import sample
 from tests.facts.crawl import commit_nothing, open_facts
 from tests.query.test_snapshot import publish_in
-from whimbrel.cli.query import query as command
 
 
 @pytest.fixture
@@ -25,10 +23,8 @@ def crawl(tmp_path: Path) -> Path:
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    app = typer.Typer()
-    app.command()(command)
-    done = CliRunner().invoke(app, list(arguments))
-    return done.exit_code, done.stdout, done.stderr
+    done = run_command("query", *arguments)
+    return done.code, done.out, done.err
 
 
 def test_the_command_answers(crawl: Path) -> None:

@@ -9,6 +9,8 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from whimbrel.error import Damaged
+
 
 class Payload(Protocol):
     """A body that can be read when its turn comes."""
@@ -162,5 +164,5 @@ class Archive(Protocol):
         time."""
 
 
-class ArchiveDamaged(Exception):
+class ArchiveDamaged(Damaged):
     """The archive is not what the last commit says; the message names the file and both lengths."""

@@ -9,6 +9,7 @@ from typing import NamedTuple, Self, cast
 from isal import isal_zlib
 
 from whimbrel.archive.head import end_of_head, end_of_plain_head
+from whimbrel.error import Damaged
 
 _CHUNK_BYTES = 16_384
 _AT_ONCE_BYTES = 4_000_000
@@ -22,7 +23,7 @@ _HTTP_BLOCK = b"\r\nContent-Type: application/http"
 _GZIP_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub says it were an instance
 
 
-class SegmentDamaged(Exception):
+class SegmentDamaged(Damaged):
     """A segment does not hold what it should; the message names the file and the offset of the record."""
 
     def __init__(self, file: str, offset: int, what: str) -> None:

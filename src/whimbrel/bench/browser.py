@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Final, Self
 from urllib.request import urlopen
 
+from whimbrel.error import UsageError
+
 _BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
 _BEGIN_S: Final = 60.0
 
 
-class NoBrowser(RuntimeError):
+class NoBrowser(UsageError):
     """The page cannot be opened; the message says what is missing."""
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from whimbrel.error import UsageError
 from whimbrel.simweb.page import SECTIONS
 from whimbrel.simweb.server.serve import await_running
 
@@ -26,7 +27,7 @@ end
 """
 
 
-class BenchError(RuntimeError):
+class BenchError(UsageError):
     """Something that the measurement needs is missing."""
 
 

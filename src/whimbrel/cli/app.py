@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from whimbrel.cli.argv import with_default
+from whimbrel.error import WhimbrelError
 from whimbrel.job.memory import tune_memory
 from whimbrel.version import __version__
 
@@ -32,20 +33,6 @@ _COMMANDS: Final = {
 }
 """Each with its module in the package, and its function or group there."""
 _CRAWLING: Final = ("crawl", "resume", "demo")
-_EXPECTED: Final = {
-    "whimbrel.commit.committed": "NotACrawl",
-    "whimbrel.control.api": "ControlError",
-    "whimbrel.dashboard.serve": "DashboardError",
-    "whimbrel.flow.error": "FlowError",
-    "whimbrel.job.crawl": "CrawlError",
-    "whimbrel.job.options": "OptionError",
-    "whimbrel.simweb.server.control": "ControlError",
-    "whimbrel.simweb.server.listen": "ListenError",
-    "whimbrel.simweb.spec": "SpecError",
-    "whimbrel.job.unit": "UnitError",
-    "whimbrel.state.rocks": "StateError",
-}
-"""Errors whose message is all that a user needs."""
 _BENCH: Final = {"brotli", "cryptography", "dns", "h2", "numpy", "zstandard"}
 """What only the `bench` extra installs."""
 
@@ -99,28 +86,23 @@ def run() -> None:
     sys.argv[1:] = with_default(sys.argv[1:])
     try:
         application(first if first in _COMMANDS else "")()
+    except WhimbrelError as error:
+        _end(str(error), error.exit_code)
     except OSError as error:
         _end(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in _BENCH:
             raise
         _end(f"{error.name} is missing; the simulated web needs: pip install 'whimbrel[bench]'")
-    except Exception as error:
-        if not _is_expected(error):
-            raise
-        _end(str(error))
 
 
 def _first_word() -> str:
     return next((word for word in sys.argv[1:] if not word.startswith("-")), "")
 
 
-def _is_expected(error: Exception) -> bool:
-    """A class whose module was not loaded cannot be the error's."""
-    loaded = ((sys.modules[module], name) for module, name in _EXPECTED.items() if module in sys.modules)
-    return any(isinstance(error, getattr(module, name)) for module, name in loaded)
+def _end(message: str, code: int = 2) -> None:
+    from whimbrel.terminal import printable  # Rich: not when all is well
 
-
-def _end(message: str) -> None:
-    typer.echo(f"whimbrel: {message}", err=True)
-    sys.exit(2)
+    lines = map(printable, message.splitlines())  # They may quote pages and servers.
+    typer.echo(f"whimbrel: {chr(10).join(lines)}", err=True)
+    sys.exit(code)

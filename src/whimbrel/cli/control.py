@@ -275,13 +275,7 @@ def _control(context: typer.Context) -> Control:
 
 
 def _carry_out(context: typer.Context, action: Action, *, json_: bool) -> None:
-    from whimbrel.control.api import Refused
-
-    try:
-        done = _control(context).carry_out(action)
-    except Refused as error:
-        typer.echo(f"whimbrel: {printable(str(error))}", err=True)
-        raise typer.Exit(1) from error
+    done = _control(context).carry_out(action)
     typer.echo(json_text(msgspec.to_builtins(done)) if json_ else printable(done.effect))
 
 

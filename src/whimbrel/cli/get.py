@@ -41,6 +41,7 @@ def get(
 
 def _document(directory: Path, url: str) -> "Document":
     from whimbrel.archive.read import SegmentDamaged
+    from whimbrel.error import Damaged
     from whimbrel.query.crawl_data import CrawlData
     from whimbrel.url import parse
 
@@ -50,8 +51,7 @@ def _document(directory: Path, url: str) -> "Document":
     try:
         found = CrawlData([directory]).get(wanted.text)
     except SegmentDamaged as error:
-        typer.echo(f"whimbrel: {error}; `whimbrel verify {directory}` looks at all of it", err=True)
-        raise typer.Exit(1) from error
+        raise Damaged(f"{error}; `whimbrel verify {directory}` looks at all of it") from error
     if found is None:
         typer.echo(
             f"whimbrel: no document of {wanted.text}; `whimbrel why {directory} {wanted.text}` says why", err=True

@@ -19,7 +19,7 @@ def import_(
     The files are read and left as they are. An import that was interrupted goes on when the same command is given
     again. Exit codes: 0 done, 1 a file cannot be read, 2 usage.
     """
-    from whimbrel.offline.warc_import import Imported, ImportFailed, import_warcs
+    from whimbrel.offline.warc_import import Imported, import_warcs
 
     console, shown = plain_console(stderr=True), [0]
 
@@ -28,11 +28,7 @@ def import_(
             shown[0] = now.captures
             console.print(f"{now.captures:,} captures", highlight=False)
 
-    try:
-        found = import_warcs(files, into, show)
-    except ImportFailed as error:
-        typer.echo(f"whimbrel: {error}", err=True)
-        raise typer.Exit(1) from error
+    found = import_warcs(files, into, show)
     if json_:
         typer.echo(msgspec.json.encode(found).decode())
         return

@@ -34,23 +34,16 @@ def query(
 
     Exit codes: 0 answered, 1 the question failed or took too long, 2 usage: no crawl there, or not a single SELECT.
     """
-    from whimbrel.commit.committed import NotACrawl
-    from whimbrel.facts.api import FactsDamaged
     from whimbrel.query.latest import latest_snapshot
-    from whimbrel.query.sql import Query, QueryConfig, QueryFailed, QueryRefused
+    from whimbrel.query.sql import Query, QueryConfig
 
     if form is Format.PARQUET and sys.stdout.isatty():
         raise typer.BadParameter("Parquet is not for a terminal; send it to a file: > answer.parquet")
     config = QueryConfig(time_limit_s=duration_s(max_time))
-    try:
-        with _nicely():
-            crawls = [latest_snapshot(directory) for directory in directories]
-            with Query(crawls, config) as asked, asked.run(sql) as answer:
-                _show(answer, form)
-    except (NotACrawl, QueryRefused) as error:
-        _end(str(error), 2)
-    except (QueryFailed, FactsDamaged) as error:
-        _end(str(error), 1)
+    with _nicely():
+        crawls = [latest_snapshot(directory) for directory in directories]
+        with Query(crawls, config) as asked, asked.run(sql) as answer:
+            _show(answer, form)
 
 
 @contextmanager
@@ -75,8 +68,3 @@ def _show(answer: "Answer", form: Format) -> None:
         sys.stdout.buffer.flush()
     elif not render_table(answer, plain_console()):
         typer.echo(f"The first {TABLE_ROWS:,} rows; --format csv writes them all.", err=True)
-
-
-def _end(message: str, code: int) -> None:
-    typer.echo(f"whimbrel: {message}", err=True)
-    raise typer.Exit(code)

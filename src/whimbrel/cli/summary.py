@@ -6,6 +6,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from whimbrel.error import Damaged
 from whimbrel.job.progress import RunResult
 from whimbrel.query.backlog import backlog
 from whimbrel.terminal import printable
@@ -67,7 +68,7 @@ def print_summary(console: Console, directory: Path, result: RunResult) -> None:
 def _next_steps(directory: Path, result: RunResult) -> list[str]:
     lines = []
     if result.progress.queued:
-        lines += [printable(line) for line in backlog(directory)]
+        lines += _backlog(directory)
         command = f"whimbrel resume {directory}"
         if result.limit:
             option = result.limit.partition(" ")[0]
@@ -81,3 +82,11 @@ def _next_steps(directory: Path, result: RunResult) -> list[str]:
             f"Or:       whimbrel status {directory}   whimbrel why {directory} URL   whimbrel verify {directory}"
         )
     return lines
+
+
+def _backlog(directory: Path) -> list[str]:
+    """Of a crawl whose tables are damaged, that: it failed for it, most likely."""
+    try:
+        return [printable(line) for line in backlog(directory)]
+    except Damaged as error:
+        return [printable(f"{error}; `whimbrel verify {directory}` looks at all of it")]

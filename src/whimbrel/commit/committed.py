@@ -8,12 +8,19 @@ from typing import Final
 import msgspec
 
 from whimbrel.disk import Disk
+from whimbrel.error import Damaged, WhimbrelError
 
 NAME: Final = "COMMITTED"
 
 
-class NotACrawl(Exception):
-    """A directory that holds no crawl; the message says so."""
+class NotACrawl(WhimbrelError):
+    """A directory that holds no crawl that can be read. Begin one there, or name another directory."""
+
+    exit_code = 2
+
+
+class CommittedDamaged(NotACrawl, Damaged):
+    """COMMITTED, the list of what is durable, is damaged; `whimbrel resume` writes it anew."""
 
 
 class Committed(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +70,7 @@ def decode(data: bytes, where: str) -> Committed:
             return msgspec.json.decode(body, type=Committed)
     except (ValueError, msgspec.DecodeError):
         pass
-    raise NotACrawl(f"{where} is damaged; `whimbrel resume` writes it anew")
+    raise CommittedDamaged(f"{where} is damaged; `whimbrel resume` writes it anew")
 
 
 def read_committed(directory: Path) -> Committed:

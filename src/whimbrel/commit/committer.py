@@ -15,13 +15,14 @@ from whimbrel.commit.crash import Crash
 from whimbrel.commit.rows import rows
 from whimbrel.commit.work import Work
 from whimbrel.disk import Disk
+from whimbrel.error import Damaged
 from whimbrel.facts.api import Facts
 from whimbrel.state.group import Group
 
 META_KEY = b"commit"
 
 
-class CrawlDamaged(Exception):
+class CrawlDamaged(Damaged):
     """The files are not what the last commit says; the message says which, and that nothing was changed."""
 
 

@@ -18,6 +18,7 @@ from whimbrel.commit.committer import Committer, Settings, recovered
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.work import Kept, Work, payload_bytes
 from whimbrel.disk import Disk
+from whimbrel.error import StorageTrouble
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.observable import Observable
@@ -67,7 +68,7 @@ class JournalConfig(Config, frozen=True):
     """For tests: POINT or POINT:N at which the process kills itself."""
 
 
-class JournalError(Exception):
+class JournalError(StorageTrouble):
     """The last commits of a crawl could not be made; the message says why and what to do."""
 
 

@@ -4,16 +4,22 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 import msgspec
 
+from whimbrel.error import WhimbrelError
+
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 Texts = Annotated[tuple[Text, ...], msgspec.Meta(min_length=1, max_length=100_000)]
 
 
-class ControlError(Exception):
+class ControlError(WhimbrelError):
     """An action that was not carried out, or a crawl that cannot be reached; the message says why and what to do."""
+
+    exit_code = 2
 
 
 class Refused(ControlError):
     """The action makes no sense for this crawl now. Nothing has changed."""
+
+    exit_code = 1
 
 
 class Pause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,9 +9,10 @@ from pathlib import Path
 from whimbrel.dashboard.feed import Feed
 from whimbrel.dashboard.guard import Guard
 from whimbrel.dashboard.source import Source
+from whimbrel.error import UsageError
 
 
-class DashboardError(Exception):
+class DashboardError(UsageError):
     """The dashboard cannot be served; the message says why and what to do."""
 
 

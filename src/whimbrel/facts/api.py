@@ -6,6 +6,7 @@ Rows come in as tuples in the order of a table's columns. As with the archive, t
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
+from whimbrel.error import Damaged
 from whimbrel.facts.item import ItemRows
 from whimbrel.facts.links import PageLinks
 
@@ -76,5 +77,5 @@ class Facts(Protocol):
         1, a listed file that is missing or too short: FactsDamaged."""
 
 
-class FactsDamaged(Exception):
+class FactsDamaged(Damaged):
     """The facts are not what the last commit says; the message names the file and what is wrong."""

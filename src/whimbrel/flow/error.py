@@ -22,6 +22,8 @@ FlowError
 import difflib
 from collections.abc import Iterable
 
+from whimbrel.error import UsageError, WhimbrelError
+
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint for a mistyped name: `; did you mean 'x'?`, or what there is."""
@@ -32,11 +34,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; there is {', '.join(sorted(names))}" if names else ""
 
 
-class FlowError(Exception):
+class FlowError(WhimbrelError):
     """Base of all errors of the framework."""
 
 
-class WiringError(FlowError):
+class WiringError(FlowError, UsageError):
     """`culprit` is the name in the wiring that is to blame, `place` is FILE:LINE or empty."""
 
     def __init__(self, culprit: str, message: str, place: str = "") -> None:

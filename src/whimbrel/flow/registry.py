@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from whimbrel.error import UsageError
 from whimbrel.flow.component import Async, Component, Provider, Sync
 from whimbrel.flow.error import FlowError
 
@@ -23,7 +24,7 @@ COMPONENTS: Final = "whimbrel.components"
 PROVIDERS: Final = "whimbrel.providers"
 
 
-class RegistryError(FlowError):
+class RegistryError(FlowError, UsageError):
     """A plug-in that cannot be loaded; the message names it."""
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from whimbrel.archive.cdxj import index_path
 from whimbrel.commit.committed import Committed, NotACrawl, read_committed
+from whimbrel.error import UsageError
 from whimbrel.flow import Job, Plan, Registry, Report, Timeouts, check
 from whimbrel.frontier.disk import DiskFrontier
 from whimbrel.handle.rule import Rules
@@ -28,7 +29,7 @@ from whimbrel.job.stored import keep_job, stored_job
 _PROGRESS_S: Final = 0.25
 
 
-class CrawlError(Exception):
+class CrawlError(UsageError):
     """A crawl that cannot begin; the message says why and what to do."""
 
 
@@ -173,7 +174,9 @@ async def _crawl(running: Running, stop: Stop, attend: Attend | None) -> RunResu
     committed = _last(directory)
     progress = final(committed, time.monotonic() - began_s, before)
     running.show(progress)
-    return RunResult(report=report, progress=progress, committed=committed, limit=_limit(running.given, job, progress))
+    # A frontier that was never opened has counted nothing.
+    limit = "" if report.state == "failed" else _limit(running.given, job, progress)
+    return RunResult(report=report, progress=progress, committed=committed, limit=limit)
 
 
 def _last(directory: Path) -> Committed:

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, get_args, get_type_hints
 
 import msgspec
 
+from whimbrel.error import UsageError
 from whimbrel.job.unit import UnitError, duration_s, size_bytes
 from whimbrel.job.value import trouble
 
@@ -23,7 +24,7 @@ ENVIRONMENT: Final = "WHIMBREL_"
 JOB_FILE: Final = "job.toml"
 
 
-class OptionError(Exception):
+class OptionError(UsageError):
     """An option that cannot be used; the message says which, where it was given, and what to write instead."""
 
 

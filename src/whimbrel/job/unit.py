@@ -3,13 +3,15 @@
 import re
 from typing import Final
 
+from whimbrel.error import UsageError
+
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DECIMAL: Final = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _BINARY: Final = {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _BYTES: Final = {**_DECIMAL, **_BINARY}
 
 
-class UnitError(ValueError):
+class UnitError(UsageError, ValueError):
     """A value that is no duration, or no size; the message shows one that is."""
 
 

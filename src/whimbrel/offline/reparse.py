@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -65,8 +65,8 @@ def reparse(
     """Run handlers over all pages of a crawl that is not running, or over those for which `where` holds. Their items
     take the place of those that earlier versions made of the same pages; these stay in the tables' histories.
 
-    It can be interrupted at any moment and begun again. StateError when the crawl is running, NotACrawl when there is
-    none, QueryFailed when `where` is no condition.
+    It can be interrupted at any moment and begun again. Raises Busy while the crawl is running, NotACrawl if there is
+    none, QueryFailed if `where` is no condition.
     """
     snapshot = latest_snapshot(directory)
     nursery = Nursery(rules, _MEMORY_BYTES)
@@ -87,22 +87,21 @@ class _Again:
 
     async def run(self, nursery: Nursery, where: str, processes: int, time_limit_s: float) -> Reparsed:
         state = RocksState(RocksConfig(directory=str(self._directory)))
-        await state.open()
         journal = self._journal = Journal(
             JournalConfig(directory=str(self._directory), tables=self._rules.tables(), reserve_bytes=0)
         )
         journal.bind("state", state)
         journal.bind("clock", SystemClock())
         pool = Pool(nursery, processes, time_limit_s, batch=_BATCH)
-        try:
+        async with AsyncExitStack() as opened:
+            await state.open()
+            opened.push_async_callback(state.close)
             await journal.open()
+            opened.push_async_callback(journal.close)
             pool.open()
+            opened.push_async_callback(pool.close)
             await self._submit_all(pool, where)
             await journal.conclude(read_committed(self._directory).state, "reparse", self._version)
-        finally:
-            await pool.close()
-            await journal.close()
-            await state.close()
         return self._found()
 
     async def _submit_all(self, pool: Pool, where: str) -> None:

@@ -13,6 +13,7 @@ import asyncio
 import hashlib
 from base64 import b32decode
 from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +36,7 @@ from whimbrel.commit.settlement import captures_of
 from whimbrel.commit.work import Kept
 from whimbrel.dedupe.dedupe import Dedupe
 from whimbrel.dedupe.rocks import RocksContent
+from whimbrel.error import WhimbrelError
 from whimbrel.fetch.api import Exchange, Fetched, Response
 from whimbrel.fetch.document import MemoryDocument
 from whimbrel.fetch.head import read_head
@@ -55,7 +57,7 @@ _SHA1_CHARS: Final = 32
 _NO_VISIT: Final = "captures without a visit"
 
 
-class ImportFailed(Exception):
+class ImportFailed(WhimbrelError):
     """A file that cannot be read; the message names it."""
 
 
@@ -127,19 +129,19 @@ class _Import:
             (self._dedupe, "content", self._content), (self._parser, "clock", SystemClock()),
         ):  # fmt: skip
             part.bind(name, other)
-        await state.open()
-        try:
-            for part in (self._journal, self._content, self._parser):
-                await part.open()
+        async with AsyncExitStack() as opened:
+            await state.open()
+            opened.push_async_callback(state.close)
+            await self._journal.open()
+            opened.push_async_callback(self._journal.close)
+            await self._content.open()
+            await self._parser.open()
             self._go_on()
             action = "resumed" if self._journal.resumed else "started"
             self._journal.add_event("import", action, " ".join(file.name for file in files))
             for file in files:
                 await self._take_file(file)
             await self._journal.conclude("done", "import")
-        finally:
-            await self._journal.close()
-            await state.close()
         return self._found
 
     def _go_on(self) -> None:

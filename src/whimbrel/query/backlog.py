@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.facts.api import FactsDamaged
+
 if TYPE_CHECKING:
     from whimbrel.query.snapshot import Snapshot
 
@@ -40,15 +42,19 @@ def backlog(directory: Path) -> list[str]:
 
 def _newest_first(snapshot: "Snapshot") -> Iterator[tuple[Any, ...]]:
     """Rows of hosts, the last one of each before its others."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     for batch in reversed(snapshot.tails["hosts"].select(_COLUMNS).to_batches()):
         yield from reversed(list(zip(*(column.to_pylist() for column in batch.columns), strict=True)))
     for path in reversed(snapshot.parquet["hosts"]):
-        with pq.ParquetFile(path) as file:
-            for group in range(file.num_row_groups - 1, -1, -1):
-                rows = file.read_row_group(group, _COLUMNS, use_threads=False)
-                yield from reversed(list(zip(*(column.to_pylist() for column in rows.columns), strict=True)))
+        try:
+            with pq.ParquetFile(path) as file:
+                for group in range(file.num_row_groups - 1, -1, -1):
+                    rows = file.read_row_group(group, _COLUMNS, use_threads=False)
+                    yield from reversed(list(zip(*(column.to_pylist() for column in rows.columns), strict=True)))
+        except (pa.ArrowException, OSError) as error:
+            raise FactsDamaged(f"{path.name}: {error}") from error
 
 
 class _Kind:

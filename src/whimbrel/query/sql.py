@@ -14,6 +14,8 @@ from typing import Final, Self
 import duckdb
 import pyarrow as pa
 
+from whimbrel.error import UsageError, WhimbrelError
+from whimbrel.facts.api import FactsDamaged
 from whimbrel.flow import Config
 from whimbrel.query.function import add_functions
 from whimbrel.query.near import add_near_duplicates, add_simhash
@@ -33,11 +35,11 @@ class QueryConfig(Config, frozen=True):
     """From the question to the last row of the answer."""
 
 
-class QueryRefused(Exception):
+class QueryRefused(UsageError):
     """Not a single SELECT."""
 
 
-class QueryFailed(Exception):
+class QueryFailed(WhimbrelError):
     """A mistake in the statement, or a limit: what DuckDB says about it."""
 
 
@@ -68,7 +70,8 @@ class Query:
             spill = stack.enter_context(TemporaryDirectory(prefix="whimbrel-query-"))
             self._connection = stack.enter_context(_connect(self._config, spill))
             add_simhash(self._connection)
-            make_views(self._connection, self._crawls)
+            with _as_damage():
+                make_views(self._connection, self._crawls)
             add_functions(self._connection, self._crawls)
             add_near_duplicates(self._connection, several=len(self._crawls) > 1)
             self._lock()
@@ -149,6 +152,15 @@ class _Deadline:
         self._over.set()
         while not self._ended.wait(_AGAIN_S):
             self._connection.interrupt()
+
+
+@contextmanager
+def _as_damage() -> Iterator[None]:
+    """The views are ours: when one cannot be made, it is because of the files."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise FactsDamaged(str(error).partition("\n")[0]) from error
 
 
 def _connect(config: QueryConfig, spill: str) -> duckdb.DuckDBPyConnection:

@@ -73,4 +73,13 @@ print(whimbrel.open("out").get("https://example.org/").body)
 Keywords of `Crawl` are the options of [job files](job-file.md). [handlers.md](handlers.md) is the way into handlers,
 the [cookbook](cookbook.md) has questions, [tables.md](tables.md) the tables and functions they use. What is not here
 may change.
+
+```python
+try:
+    pages = whimbrel.open("out").sql("select url from pages")
+except whimbrel.NotACrawl:
+    pages = None  # nothing was crawled yet
+except whimbrel.WhimbrelError as error:  # everything else: damage, a wrong statement, a limit
+    sys.exit(f"{error}")
+```
 """

@@ -26,9 +26,10 @@ _SECTIONS: Final = {
     "Pages in handlers": ("handle.page.Page", "handle.select.Selected"),
     "Archives again": ("offline.reparse.Reparsed",),
     "Errors": (
-        *("job.options.OptionError", "job.crawl.CrawlError", "commit.committed.NotACrawl"),
-        *("control.api.ControlError", "control.api.Refused"),
-        *("query.sql.QueryRefused", "query.sql.QueryFailed"),
+        *("error.WhimbrelError", "error.UsageError", "commit.committed.NotACrawl", "error.Busy", "error.Damaged"),
+        *("error.StorageTrouble", "query.sql.QueryFailed", "control.api.ControlError"),
+        *("job.options.OptionError", "job.crawl.CrawlError", "query.sql.QueryRefused", "control.api.Refused"),
+        "offline.warc_import.ImportFailed",
     ),
 }
 

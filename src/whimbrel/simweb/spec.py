@@ -7,6 +7,8 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from whimbrel.error import UsageError
+
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Count = Annotated[int, Meta(ge=1)]
 
@@ -14,7 +16,7 @@ EPOCH_S: Final = 1_767_225_600.0
 """2026-01-01T00:00:00Z: where the virtual clock stands until somebody moves it."""
 
 
-class SpecError(ValueError):
+class SpecError(UsageError, ValueError):
     """A specification that cannot be used; the message says which key and why."""
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from whimbrel.error import Busy, Damaged, StorageTrouble, UsageError, WhimbrelError
 from whimbrel.flow import Config, Provider
 from whimbrel.state.api import SPACES
 from whimbrel.state.group import Group, merged
@@ -22,8 +23,24 @@ _REOPEN_BYTES: Final = 1_000_000
 """Besides its logs, which it writes out as files when it is opened: a manifest, options and the like."""
 
 
-class StateError(Exception):
+class StateError(WhimbrelError):
     """The state cannot be used; the message says why and what to do."""
+
+
+class StateLocked(StateError, Busy):
+    """Another process has it open."""
+
+
+class StateTooNew(StateError, UsageError):
+    """A later version of Whimbrel wrote it."""
+
+
+class StateDamaged(StateError, Damaged):
+    """It cannot be opened."""
+
+
+class StateFull(StateError, StorageTrouble):
+    """There is no room to open it again after a write that failed."""
 
 
 class RocksConfig(Config, frozen=True):
@@ -86,7 +103,7 @@ class RocksState(Provider):
             self.put("meta", _FORMAT_KEY, FORMAT)
         elif found != FORMAT:
             self._detach()
-            raise StateError(
+            raise StateTooNew(
                 f"{self._path} has format {found.decode(errors='replace')}; this version of Whimbrel reads "
                 f"{FORMAT.decode()}. Nothing was changed; go on with the version that wrote it, or a later one"
             )
@@ -129,12 +146,12 @@ class RocksState(Provider):
     def reopen(self) -> None:
         """After a write that failed. What it left is now there as a whole or not at all, as `stored` tells.
 
-        StateError when there is no room for that yet; the state can be read all the same.
+        StateFull when there is no room for that yet; the state can be read all the same.
         """
         logs_bytes = sum(path.stat().st_size for path in self._path.glob("*.log"))
         room = os.statvfs(self._path)
         if room.f_bavail * room.f_frsize < 2 * logs_bytes + _REOPEN_BYTES:
-            raise StateError(f"{self._path} needs {(2 * logs_bytes + _REOPEN_BYTES) / 1e6:,.0f} MB to be opened again")
+            raise StateFull(f"{self._path} needs {(2 * logs_bytes + _REOPEN_BYTES) / 1e6:,.0f} MB to be opened again")
         self._detach()
         try:
             self._attach()
@@ -238,7 +255,7 @@ class RocksState(Provider):
 
 def _cannot_open(path: Path, error: Exception) -> StateError:
     if "lock" in str(error).lower():
-        return StateError(f"{path.parent} is being crawled by another process; wait for it, or stop it first")
+        return StateLocked(f"{path.parent} is being crawled by another process; wait for it, or stop it first")
     if "column families not opened" in str(error).lower():
-        return StateError(f"{path} was written by a later version of Whimbrel ({error}); nothing was changed")
-    return StateError(f"{path} cannot be opened: {error}")
+        return StateTooNew(f"{path} was written by a later version of Whimbrel ({error}); nothing was changed")
+    return StateDamaged(f"{path} cannot be opened: {error}")

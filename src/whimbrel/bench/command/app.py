@@ -66,13 +66,9 @@ def simweb(
 
     Exit codes: 0 at least 8,000 pages/s in less than 200 MB, 1 not, 2 wrk is missing.
     """
-    from whimbrel.bench.simweb import BenchError, measure
+    from whimbrel.bench.simweb import measure
 
-    try:
-        found = measure(hosts, connections, seconds)
-    except BenchError as error:
-        typer.echo(f"whimbrel: {error}", err=True)
-        raise typer.Exit(2) from error
+    found = measure(hosts, connections, seconds)
     if json_:
         typer.echo(json.dumps(msgspec.structs.asdict(found), indent=2))
     else:
@@ -112,7 +108,6 @@ def peers(
     """
     from whimbrel.bench.peers import corpus as corpora
     from whimbrel.bench.peers import report
-    from whimbrel.bench.peers.api import PeersError
     from whimbrel.bench.peers.plot import plot as draw
     from whimbrel.bench.peers.runner import NAMES
     from whimbrel.bench.peers.start import Options, start
@@ -129,11 +124,7 @@ def peers(
         connections=connections,
         timeout_s=duration_s(timeout),
     )
-    try:
-        found = start(options)
-    except PeersError as error:
-        typer.echo(f"whimbrel: {error}", err=True)
-        raise typer.Exit(2) from error
+    found = start(options)
     table = report.rows(found)
     if plot is not None:
         plot.write_text(draw(table), encoding="utf-8")

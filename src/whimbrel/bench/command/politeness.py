@@ -27,7 +27,6 @@ def politeness(
     Exit codes: 0 every promise was kept, 1 one was broken, 2 the crawl could not be run.
     """
     from whimbrel.bench.politeness.run import Plan, experiment
-    from whimbrel.bench.politeness.stage import StageError
 
     plan = Plan(
         requests=requests,
@@ -38,11 +37,7 @@ def politeness(
         seed=seed,
     )
     with tempfile.TemporaryDirectory(prefix="whimbrel-bench-") as folder, Console(stderr=True).status("") as status:
-        try:
-            found = experiment(plan, keep or Path(folder), status.update)
-        except StageError as error:
-            typer.echo(f"whimbrel: {error}", err=True)
-            raise typer.Exit(2) from error
+        found = experiment(plan, keep or Path(folder), status.update)
     broken = sum(found.violations.values())
     if json_:
         typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())

@@ -22,17 +22,12 @@ def wide(
 
     Exit codes: 0 measured, 2 the crawl could not be run.
     """
-    from whimbrel.bench.politeness.stage import StageError
     from whimbrel.bench.politeness.wide import Plan, measure
 
     latency_ms = max(1, round(duration_s(latency) * 1_000))
     plan = Plan(hosts=hosts, pages=pages, latency_ms=latency_ms, connections=connections, max_s=duration_s(max_time))
     with tempfile.TemporaryDirectory(prefix="whimbrel-bench-") as folder:
-        try:
-            found = measure(plan, Path(folder))
-        except StageError as error:
-            typer.echo(f"whimbrel: {error}", err=True)
-            raise typer.Exit(2) from error
+        found = measure(plan, Path(folder))
     if json_:
         typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
         return

@@ -4,6 +4,8 @@ from typing import Final, Literal, Protocol
 
 import msgspec
 
+from whimbrel.error import UsageError
+
 HTTP_PORT: Final = 18_080
 HTTPS_PORT: Final = 18_443
 """Written into the links of a corpus, so fixed; in a private network they are always free."""
@@ -15,7 +17,7 @@ CorpusName = Literal["small", "realistic", "quotes"]
 """`quotes` is for those that extract items, and compares the same extraction."""
 
 
-class PeersError(RuntimeError):
+class PeersError(UsageError):
     """The comparison cannot go on; the message says what to do."""
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from whimbrel.error import UsageError
 from whimbrel.simweb.server.control import ask
 from whimbrel.simweb.server.log import Exchange, read_log
 from whimbrel.simweb.server.serve import Running, await_running
@@ -22,7 +23,7 @@ _TAIL_BYTES: Final = 2_000
 _WHIMBREL: Final = (sys.executable, "-m", "whimbrel")
 
 
-class StageError(RuntimeError):
+class StageError(UsageError):
     """The crawl could not be run; the message has its last words."""
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from whimbrel.error import UsageError
 from whimbrel.simweb.server.service import Service
 
 _TIMEOUT_S: Final = 10.0
@@ -19,7 +20,7 @@ _ADDRESS_BYTES: Final = 107
 """What the address of a Unix socket has room for; the standard says no more than that it is short."""
 
 
-class ControlError(RuntimeError):
+class WebControlError(UsageError):
     """The server refused, or nobody listens; the message says which."""
 
 
@@ -87,10 +88,10 @@ def ask(path: Path, command: dict[str, object]) -> dict[str, object]:
             with address(path) as name:
                 sock.connect(name)
         except OSError as error:
-            raise ControlError(f"no simulated web answers at {path}: {error}") from error
+            raise WebControlError(f"no simulated web answers at {path}: {error}") from error
         sock.sendall(json.dumps(command).encode() + b"\n")
         with sock.makefile("rb") as stream:
             answer: dict[str, object] = json.loads(stream.readline(1 << 20))
     if "error" in answer:
-        raise ControlError(str(answer["error"]))
+        raise WebControlError(str(answer["error"]))
     return answer

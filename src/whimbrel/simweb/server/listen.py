@@ -7,13 +7,14 @@ import socket
 import struct
 from typing import Final
 
+from whimbrel.error import UsageError
 from whimbrel.simweb.host import DEAD_ADDRESS
 
 BACKLOG: Final = 4096
 _DEAD_FILL: Final = 4
 
 
-class ListenError(OSError):
+class ListenError(UsageError, OSError):
     """A port that cannot be had; the message says which and what to do."""
 
 
