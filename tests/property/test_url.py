@@ -12,7 +12,7 @@ from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.truth import Limits as TrueLimits
 from whimbrel.simweb.truth import Options, Truth, too_repetitive
 from whimbrel.simweb.web import Web
-from whimbrel.url import Filters, Joiner, Keys, Limits, Rules, Url, parse, query_group, resolve, restore
+from whimbrel.url import FilterRules, Filters, Joiner, Keys, Limits, Url, parse, query_group, resolve, restore
 from whimbrel.url.glob import Globs
 from whimbrel.url.join import Joined
 from whimbrel.url.surt import surt
@@ -130,7 +130,7 @@ def test_a_glob_is_what_its_regular_expression_is(glob: str, text: str) -> None:
 def test_filters_answer_every_url_and_fail_closed(host: str, target: str) -> None:
     """Also for what no parser would make."""
     found = Url(f"http://{host}{target}", "http", host, 80, target)
-    rules = Rules(
+    rules = FilterRules(
         blocked_domains=("a.test",), blocked_hosts=("b.test",), include=("*a*b*", "http://*"), exclude=("*x",)
     )
     reason = Filters(rules).refusal(found)

@@ -3,7 +3,7 @@
 import pytest
 from protego import Protego
 
-from whimbrel.qualify.robots import Rules
+from whimbrel.qualify.robots import RobotsRules
 
 ALL = "User-agent: *\n"
 # What it is about, robots.txt, path, and whether RFC 9309 allows it.
@@ -38,6 +38,6 @@ DEVIATIONS = (
 )
 def test_rules_follow_the_standard_where_protego_does_not(text: str, path: str, allowed: bool) -> None:
     url = f"http://h.test{path}"
-    assert Rules.parse(text, "whimbrel").allows(url) == allowed
+    assert RobotsRules.parse(text, "whimbrel").allows(url) == allowed
     theirs = Protego.parse(text).can_fetch(url, "whimbrel")
     assert theirs != allowed, "Protego has changed: is the work-around still needed?"

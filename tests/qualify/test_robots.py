@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from whimbrel.qualify.body import robots_text
 from whimbrel.qualify.record import product_token, read_records
-from whimbrel.qualify.robots import MAX_WILDCARDS, Rules
+from whimbrel.qualify.robots import MAX_WILDCARDS, RobotsRules
 
 SITE = "https://h.test"
 
 
 def allowed(lines: str, path: str, agent: str = "whimbrel") -> bool:
-    return Rules.parse(lines, agent).allows(SITE + path)
+    return RobotsRules.parse(lines, agent).allows(SITE + path)
 
 
 @pytest.mark.parametrize(
@@ -107,19 +107,19 @@ def test_the_product_token_of_a_user_agent() -> None:
     [("2", 2), ("0.5", 0.5), ("1000", 1000), ("-1", 0), ("nan", 0), ("inf", 0), ("1e999", 0), ("ten", 0), ("", 0)],
 )
 def test_a_crawl_delay_is_a_number_of_seconds_however_long(lines: str, delay_s: float) -> None:
-    rules = Rules.parse(f"User-agent: *\nCrawl-delay: {lines}\n", "whimbrel")
+    rules = RobotsRules.parse(f"User-agent: *\nCrawl-delay: {lines}\n", "whimbrel")
     assert (rules.crawl_delay_s, rules.empty) == (delay_s, True)
 
 
 def test_the_longest_of_several_crawl_delays_counts_and_others_groups_do_not() -> None:
     text = "User-agent: *\nCrawl-delay: 3\nCrawl-delay: 1\nDisallow: /x\n\nUser-agent: b\nCrawl-delay: 9\nDisallow: /\n"
-    assert Rules.parse(text, "whimbrel").crawl_delay_s == 3
+    assert RobotsRules.parse(text, "whimbrel").crawl_delay_s == 3
 
 
 def test_rules_that_forbid_nothing_need_no_look_up() -> None:
-    assert Rules.parse("User-agent: *\nAllow: /\nDisallow:\n", "whimbrel").empty
-    assert not Rules.parse("User-agent: *\nDisallow: /x\n", "whimbrel").empty
-    assert Rules.parse("", "whimbrel").notes == ()
+    assert RobotsRules.parse("User-agent: *\nAllow: /\nDisallow:\n", "whimbrel").empty
+    assert not RobotsRules.parse("User-agent: *\nDisallow: /x\n", "whimbrel").empty
+    assert RobotsRules.parse("", "whimbrel").notes == ()
 
 
 HOSTILE = {
@@ -141,7 +141,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_costs_little(name: str) -> None:
     began = time.process_time()
-    rules = Rules.parse("User-agent: *\n" + HOSTILE[name], "whimbrel")
+    rules = RobotsRules.parse("User-agent: *\n" + HOSTILE[name], "whimbrel")
     assert time.process_time() - began < 4
     rules.allows(f"{SITE}/first")
     for path in ("/" + "a" * 2_000, "/" + "%41" * 600, "/$" * 900):
@@ -153,7 +153,7 @@ def test_a_hostile_file_costs_little(name: str) -> None:
 
 def test_wildcards_beyond_the_bound_forbid_more_and_never_allow_more() -> None:
     filler = "".join(f"Disallow: /f/*{at}\n" for at in range(MAX_WILDCARDS))
-    rules = Rules.parse(f"User-agent: *\n{filler}Disallow: /a/*x\nDisallow: /b\nAllow: /b/*y\n", "whimbrel")
+    rules = RobotsRules.parse(f"User-agent: *\n{filler}Disallow: /a/*x\nDisallow: /b\nAllow: /b/*y\n", "whimbrel")
     assert not rules.allows(f"{SITE}/a/no")
     assert not rules.allows(f"{SITE}/b/y")
     assert rules.allows(f"{SITE}/c")
@@ -175,7 +175,7 @@ LINES = st.lists(
 
 @given(LINES, st.text("/ab$%2F?é*", max_size=10))
 def test_no_text_raises_and_robots_txt_itself_is_always_allowed(text: str, path: str) -> None:
-    rules = Rules.parse(text, "whimbrel")
+    rules = RobotsRules.parse(text, "whimbrel")
     assert isinstance(rules.allows(f"{SITE}/{path}"), bool)
     assert rules.allows(f"{SITE}/robots.txt")
     if rules.empty:

@@ -14,7 +14,7 @@ import zstandard
 from tests.qualify.rig import OpenGate, name_of, procedure, run, transport
 from whimbrel.fetch.resolver import StaticConfig, StaticResolver
 from whimbrel.qualify.api import Qualification
-from whimbrel.qualify.robots import Rules
+from whimbrel.qualify.robots import RobotsRules
 
 RULES = b"User-agent: *\nDisallow: /private/\n"
 HOSTS = {
@@ -113,19 +113,19 @@ def test_a_bomb_is_read_up_to_the_limit(coding: str) -> None:
     found, _ = ask(lambda path, address: answer(200, packed, Content_Encoding=coding))
     assert found.standing == "qualified"
     assert 511_900 < len(found.robots) <= 512_000
-    assert Rules.parse(found.robots, "whimbrel").allows("http://a.test/")
+    assert RobotsRules.parse(found.robots, "whimbrel").allows("http://a.test/")
 
 
 def test_a_line_that_the_limit_cuts_is_not_read() -> None:
     body = RULES + b"#" * (512_000 - len(RULES) - 12) + b"\nDisallow: /only/this/\n"
     found, _ = ask(lambda path, address: answer(200, body))
     assert body[:512_000].endswith(b"Disallow: /")
-    assert Rules.parse(found.robots, "whimbrel").allows("http://a.test/")
+    assert RobotsRules.parse(found.robots, "whimbrel").allows("http://a.test/")
 
 
 def test_bytes_that_are_not_utf_8_are_compared_as_a_url_spells_them() -> None:
     found, _ = ask(lambda path, address: answer(200, b"User-agent: *\nDisallow: /caf\xe9/\n"))
-    rules = Rules.parse(found.robots, "whimbrel")
+    rules = RobotsRules.parse(found.robots, "whimbrel")
     assert not rules.allows("http://a.test/caf%E9/")
     assert rules.allows("http://a.test/caf%E8/")
 

@@ -8,7 +8,7 @@ import pytest
 from tests.qualify.rig import OpenGate, exhibit, names, procedure, qualifying, run, transport
 from tests.sim.web import Served
 from whimbrel.qualify.api import Qualification
-from whimbrel.qualify.robots import Rules
+from whimbrel.qualify.robots import RobotsRules
 from whimbrel.simweb.exhibit.robots import VARIANTS
 from whimbrel.simweb.exhibit.trouble import TROUBLES
 
@@ -59,7 +59,7 @@ def test_every_variant_of_robots_txt_gets_the_verdict_that_the_simulated_web_sta
         assert one.reason == ("" if admitted else "robots-unreachable"), name
         assert one.failures == (0 if admitted else ATTEMPTS), name
         assert one.crawl_delay_s == variant.crawl_delay_s, name
-        rules = Rules.parse(one.robots, "whimbrel")
+        rules = RobotsRules.parse(one.robots, "whimbrel")
         if admitted:
             denied = [target for target in TARGETS if not rules.allows(f"http://h.test:81{target}")]
             wanted = [target.replace("%61", "a") for target in TARGETS]

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from whimbrel.simweb.server.serve import Running, await_running
+from whimbrel.simweb.server.serve import RunningWeb, await_running
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
 
 
 @dataclass(frozen=True)
 class Served:
-    running: Running
+    running: RunningWeb
     web: Web
 
 

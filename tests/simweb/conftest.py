@@ -21,7 +21,7 @@ from whimbrel.simweb.host import Host
 from whimbrel.simweb.server.control import ask
 from whimbrel.simweb.server.listen import ListenError
 from whimbrel.simweb.server.log import Exchange, read_log
-from whimbrel.simweb.server.serve import Running, ServeOptions, free_ports, serving
+from whimbrel.simweb.server.serve import RunningWeb, ServeOptions, free_ports, serving
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
 
@@ -77,7 +77,7 @@ class Dug:
 class Served:
     """A web that is being served, and clients that ask it. Names are resolved from the web's own knowledge."""
 
-    running: Running
+    running: RunningWeb
     web: Web
 
     @property
@@ -184,7 +184,7 @@ def served(spec: WebSpec, directory: Path) -> Iterator[Served]:
 
 @dataclass(frozen=True)
 class _Server:
-    running: Running
+    running: RunningWeb
     thread: threading.Thread
     loop: asyncio.AbstractEventLoop
     enough: asyncio.Event

@@ -20,7 +20,7 @@ from warcio.warcwriter import WARCWriter
 
 from whimbrel.simweb.answer import Reply, Request
 from whimbrel.simweb.server.log import read_log
-from whimbrel.simweb.server.serve import Running, ServeOptions, free_ports, serving_snapshot
+from whimbrel.simweb.server.serve import RunningWeb, ServeOptions, free_ports, serving_snapshot
 from whimbrel.simweb.snapshot import Snapshot, SnapshotError, SnapshotHosts
 from whimbrel.simweb.spec import WebSpec
 
@@ -100,7 +100,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Site:
-    running: Running
+    running: RunningWeb
     hosts: SnapshotHosts
     log: Path
 
@@ -123,7 +123,7 @@ def _served(paths: list[Path], folder: Path) -> Iterator[Site]:
     spec, dns_port = free_ports(WebSpec())
     snapshot = Snapshot(paths)
     options = ServeOptions(folder, dns_port, folder / "access.log")
-    ready, running = threading.Event(), list[Running]()
+    ready, running = threading.Event(), list[RunningWeb]()
     finish: list[Callable[[], object]] = []
 
     async def serve() -> None:

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests.url.odd_links import url
-from whimbrel.url import Filters, Rules, Url
+from whimbrel.url import FilterRules, Filters, Url
 from whimbrel.url.glob import Globs
 
 
@@ -51,27 +51,27 @@ def test_globs_take_linear_time() -> None:
 @pytest.mark.parametrize(
     ("rules", "text", "reason"),
     [
-        (Rules(), "http://a.test/", ""),
-        (Rules(schemes=("https",)), "http://a.test/", "scheme"),
-        (Rules(blocked_hosts=("a.test",)), "http://a.test/", "blocked-host"),
-        (Rules(blocked_hosts=("a.test",)), "http://a.test./", "blocked-host"),
-        (Rules(blocked_hosts=("A.Test.",)), "http://a.test/", "blocked-host"),
-        (Rules(blocked_hosts=("a.test",)), "http://www.a.test/", ""),
-        (Rules(blocked_hosts=("[::1]",)), "http://[0::1]/", "blocked-host"),
-        (Rules(blocked_hosts=("10.0.0.1",)), "http://0xa000001/", "blocked-host"),
-        (Rules(blocked_domains=("a.test",)), "http://a.test/", "blocked-domain"),
-        (Rules(blocked_domains=("a.test",)), "http://x.y.a.test.:8080/", "blocked-domain"),
-        (Rules(blocked_domains=("a.test",)), "http://ba.test/", ""),
-        (Rules(blocked_domains=("bücher.test",)), "http://www.xn--bcher-kva.test/", "blocked-domain"),
-        (Rules(blocked_domains=("test",)), "http://a.test/", "blocked-domain"),
-        (Rules(exclude=("*/x/*",)), "http://a.test/x/1", "excluded"),
-        (Rules(exclude=("*/x/*",)), "http://a.test/y/1", ""),
-        (Rules(include=("*/x/*", "*/y/*")), "http://a.test/y/1", ""),
-        (Rules(include=("*/x/*", "*/y/*")), "http://a.test/z/1", "not-included"),
-        (Rules(include=("*/x/*",), exclude=("*/x/1",)), "http://a.test/x/1", "excluded"),
+        (FilterRules(), "http://a.test/", ""),
+        (FilterRules(schemes=("https",)), "http://a.test/", "scheme"),
+        (FilterRules(blocked_hosts=("a.test",)), "http://a.test/", "blocked-host"),
+        (FilterRules(blocked_hosts=("a.test",)), "http://a.test./", "blocked-host"),
+        (FilterRules(blocked_hosts=("A.Test.",)), "http://a.test/", "blocked-host"),
+        (FilterRules(blocked_hosts=("a.test",)), "http://www.a.test/", ""),
+        (FilterRules(blocked_hosts=("[::1]",)), "http://[0::1]/", "blocked-host"),
+        (FilterRules(blocked_hosts=("10.0.0.1",)), "http://0xa000001/", "blocked-host"),
+        (FilterRules(blocked_domains=("a.test",)), "http://a.test/", "blocked-domain"),
+        (FilterRules(blocked_domains=("a.test",)), "http://x.y.a.test.:8080/", "blocked-domain"),
+        (FilterRules(blocked_domains=("a.test",)), "http://ba.test/", ""),
+        (FilterRules(blocked_domains=("bücher.test",)), "http://www.xn--bcher-kva.test/", "blocked-domain"),
+        (FilterRules(blocked_domains=("test",)), "http://a.test/", "blocked-domain"),
+        (FilterRules(exclude=("*/x/*",)), "http://a.test/x/1", "excluded"),
+        (FilterRules(exclude=("*/x/*",)), "http://a.test/y/1", ""),
+        (FilterRules(include=("*/x/*", "*/y/*")), "http://a.test/y/1", ""),
+        (FilterRules(include=("*/x/*", "*/y/*")), "http://a.test/z/1", "not-included"),
+        (FilterRules(include=("*/x/*",), exclude=("*/x/1",)), "http://a.test/x/1", "excluded"),
     ],
 )
-def test_a_refusal_has_a_reason(rules: Rules, text: str, reason: str) -> None:
+def test_a_refusal_has_a_reason(rules: FilterRules, text: str, reason: str) -> None:
     assert Filters(rules).refusal(url(text)) == reason
 
 
@@ -80,12 +80,12 @@ def test_a_refusal_has_a_reason(rules: Rules, text: str, reason: str) -> None:
 )
 def test_what_is_no_host_cannot_be_blocked(name: str) -> None:
     with pytest.raises(ValueError, match="cannot block"):
-        Filters(Rules(blocked_domains=(name,)))
+        Filters(FilterRules(blocked_domains=(name,)))
 
 
 def test_patterns_match_anywhere() -> None:
     pytest.importorskip("re2")
-    rules = Rules(exclude_patterns=(r"(?i)/Private/", r"\.(jpg|png)$"), include_patterns=("^http://a",))
+    rules = FilterRules(exclude_patterns=(r"(?i)/Private/", r"\.(jpg|png)$"), include_patterns=("^http://a",))
     filters = Filters(rules)
     assert filters.refusal(url("http://a.test/private/x")) == "excluded"
     assert filters.refusal(url("http://a.test/x.png")) == "excluded"
@@ -95,7 +95,7 @@ def test_patterns_match_anywhere() -> None:
 
 def test_patterns_take_linear_time() -> None:
     pytest.importorskip("re2")
-    filters = Filters(Rules(exclude_patterns=("(a+)+$",)))
+    filters = Filters(FilterRules(exclude_patterns=("(a+)+$",)))
     started = time.perf_counter()
     assert filters.refusal(url("http://a.test/" + "a" * 2000 + "b")) == ""
     assert time.perf_counter() - started < 1
@@ -104,16 +104,16 @@ def test_patterns_take_linear_time() -> None:
 def test_a_pattern_that_cannot_be_linear_is_refused_by_name() -> None:
     pytest.importorskip("re2")
     with pytest.raises(ValueError, match=r"filter pattern '\(a\)\\\\1'"):
-        Filters(Rules(exclude_patterns=("ok", r"(a)\1")))
+        Filters(FilterRules(exclude_patterns=("ok", r"(a)\1")))
 
 
 def test_patterns_without_re2_are_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "re2", None)
     with pytest.raises(ValueError, match="google-re2"):
-        Filters(Rules(include_patterns=("x",)))
+        Filters(FilterRules(include_patterns=("x",)))
 
 
 def test_a_filter_that_raises_refuses() -> None:
     pytest.importorskip("re2")
     broken = Url("http://a.test/\ud800", "http", "a.test", 80, "/\ud800")
-    assert Filters(Rules(exclude_patterns=("x",))).refusal(broken) == "filter-error"
+    assert Filters(FilterRules(exclude_patterns=("x",))).refusal(broken) == "filter-error"

@@ -18,7 +18,7 @@ from whimbrel.job.configure import seeds as seeds_of
 from whimbrel.job.crawl import crawl as run_crawl
 from whimbrel.job.crawl import plan_of
 from whimbrel.job.crawl import resume as run_resume
-from whimbrel.job.options import JOB_FILE, CrawlOptions, Given, OptionError, combined, environment, read_job
+from whimbrel.job.options import JOB_FILE, CrawlOptions, OptionError, ResolvedOptions, combined, environment, read_job
 from whimbrel.job.parts import wiring_names
 from whimbrel.job.progress import RunResult
 from whimbrel.job.setting import parsed_changes, parsed_settings
@@ -68,7 +68,7 @@ def crawl(
     set_: option.Set = None,
     dashboard: option.Dashboard = None,
     dry_run: option.DryRun = False,
-    log: option.LogOption = option.Log.TEXT,
+    log: option.LogOption = option.LogFormat.TEXT,
     json_: option.JsonOption = False,
 ) -> None:
     """Crawl from seeds into a directory: a web archive, and tables that answer SQL.
@@ -103,7 +103,7 @@ def resume(
         typer.Option("--set", metavar="KEY=VALUE", help="An option, or PART.KEY for a setting of one part."),
     ] = None,
     dashboard: option.Dashboard = None,
-    log: option.LogOption = option.Log.TEXT,
+    log: option.LogOption = option.LogFormat.TEXT,
     json_: option.JsonOption = False,
 ) -> None:
     """Go on with a crawl, however it ended: stopped, killed, out of disk, or out of power.
@@ -125,12 +125,12 @@ def resume(
     _run(run_resume, combined(layers), directory, dashboard, log, as_json=json_)
 
 
-def _check(given: Given, directory: Path) -> None:
+def _check(given: ResolvedOptions, directory: Path) -> None:
     plan_of(given, directory)
     typer.echo(f"The job is sound. It would crawl into {directory}.")
 
 
-def _given(found: dict[str, Any], job: Path | None) -> Given:
+def _given(found: dict[str, Any], job: Path | None) -> ResolvedOptions:
     layers: list[tuple[str, dict[str, Any]]] = []
     if job is not None:
         layers.append((str(job), read_job(job)))
@@ -162,7 +162,7 @@ def _wiring(name: str) -> str:
     return name if name in wiring_names() else str(Path(name).resolve())
 
 
-def _default_directory(given: Given) -> Path:
+def _default_directory(given: ResolvedOptions) -> Path:
     found = seeds_of(given.options)
     if not found:
         raise OptionError("there is no seed; name a URL, or a file of URLs with --seeds")
@@ -171,16 +171,16 @@ def _default_directory(given: Given) -> Path:
 
 def _run(
     run: Callable[..., RunResult],
-    given: Given,
+    given: ResolvedOptions,
     directory: Path,
     dashboard: str | None,
-    log: option.Log,
+    log: option.LogFormat,
     *,
     as_json: bool,
 ) -> None:
     """Crawl or resume, tell of it on the way, and end with the summary and the exit code."""
-    console = plain_console(stderr=as_json or log is option.Log.JSON)
-    with JsonLog() if log is option.Log.JSON else ProgressDisplay(console) as display:
+    console = plain_console(stderr=as_json or log is option.LogFormat.JSON)
+    with JsonLog() if log is option.LogFormat.JSON else ProgressDisplay(console) as display:
         result = run(given, directory, display.show, display.say, attend=attend_with(dashboard))
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(summary(directory, result)), indent=2).decode())

@@ -18,7 +18,7 @@ from whimbrel.job.crawl import check_empty
 from whimbrel.job.crawl import crawl as run_crawl
 from whimbrel.job.options import combined
 from whimbrel.simweb.preset import Preset, spec_of
-from whimbrel.simweb.server.serve import Running, await_running
+from whimbrel.simweb.server.serve import RunningWeb, await_running
 from whimbrel.simweb.spec import changed
 from whimbrel.simweb.web import Web
 from whimbrel.terminal import plain_console
@@ -64,7 +64,7 @@ def demo(
         console.print(f"  .venv/bin/{command}", highlight=False)
 
 
-def _job(running: Running) -> dict[str, Any]:
+def _job(running: RunningWeb) -> dict[str, Any]:
     """A crawl of one's own servers: no delay. What a host asks us to wait, or does not answer, is not waited for
     long."""
     return {
@@ -97,7 +97,7 @@ def _clear(directory: Path) -> None:
 
 
 @contextmanager
-def _served() -> Iterator[Running]:
+def _served() -> Iterator[RunningWeb]:
     """A simulated web in a process of its own."""
     with tempfile.TemporaryDirectory(prefix="whimbrel-demo-") as folder:
         command = [sys.executable, "-m", "whimbrel", "simweb", "serve", "--preset", "demo", "--free-ports"]

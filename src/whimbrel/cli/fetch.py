@@ -22,7 +22,7 @@ from whimbrel.job.options import CrawlOptions, combined
 from whimbrel.parse.parser import Parser, ParserConfig
 from whimbrel.qualify.api import Qualification
 from whimbrel.qualify.procedure import Procedure
-from whimbrel.qualify.robots import Rules
+from whimbrel.qualify.robots import RobotsRules
 from whimbrel.qualify.verdict import QualifyConfig
 from whimbrel.terminal import json_text, plain_console, printable
 from whimbrel.url import Domains, Url
@@ -93,7 +93,7 @@ async def _fetch(options: CrawlOptions, folder: Path) -> dict[str, Any]:
 def _verdict(url: Url, found: Qualification, agent: str) -> str:
     if found.standing != "qualified":
         return found.reason
-    rules = Rules.parse(found.robots, agent) if found.robots else None
+    rules = RobotsRules.parse(found.robots, agent) if found.robots else None
     return "allowed" if rules is None or rules.allows(url.text) else "robots"
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 
-class Log(StrEnum):
+class LogFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
 
@@ -82,5 +82,5 @@ Dashboard = Annotated[
     str | None, typer.Option(metavar="[ADDRESS:PORT]", help="Show it in the browser; alone: any free port.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything, crawl nothing.")]
-LogOption = Annotated[Log, typer.Option(help="On the way: text, or JSON lines on standard error.")]
+LogOption = Annotated[LogFormat, typer.Option(help="On the way: text, or JSON lines on standard error.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from whimbrel.job.running import Running
+from whimbrel.job.live_crawl import LiveCrawl
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     """Parts that cannot be replaced while the crawl runs, and why."""
 
 
-def effective(running: Running) -> Configuration:
+def effective(running: LiveCrawl) -> Configuration:
     plan = running.job.graph.plan
     made = {**plan.components, **plan.providers}
     return Configuration(

@@ -36,8 +36,8 @@ from whimbrel.flow.toml import wiring_text
 from whimbrel.flow.wiring import Wiring
 from whimbrel.job.configure import configured, seed_url
 from whimbrel.job.file_limit import allow_files
-from whimbrel.job.options import CrawlOptions, Given, OptionError, combined
-from whimbrel.job.running import Running
+from whimbrel.job.live_crawl import LiveCrawl
+from whimbrel.job.options import CrawlOptions, OptionError, ResolvedOptions, combined
 from whimbrel.job.stored import keep_job, write_whole
 from whimbrel.url import Url, parse
 from whimbrel.visit import Discovered
@@ -46,10 +46,10 @@ _AT_ONCE = 1_000
 """URLs that are queued again before others get a turn."""
 
 
-class Steward:
+class ActionExecutor:
     """Belongs to the crawl's loop."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: LiveCrawl) -> None:
         self._running = running
         self._turn = asyncio.Lock()
 
@@ -245,7 +245,7 @@ class Steward:
                 await asyncio.to_thread(write_whole, path, before)
             raise
 
-    async def _take_over(self, change: Callable[[Given], Given]) -> str:
+    async def _take_over(self, change: Callable[[ResolvedOptions], ResolvedOptions]) -> str:
         """Change what the crawl runs by, and what its job file says: the two differ by what holds for this run only."""
         running = self._running
         given, kept = change(running.given), change(running.kept)
@@ -274,7 +274,9 @@ _BETWEEN_RUNS = {
 }
 
 
-def _changed(given: Given, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> Given:
+def _changed(
+    given: ResolvedOptions, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]
+) -> ResolvedOptions:
     """What was given before, and what is changed by hand; Refused where that cannot be."""
     before = msgspec.to_builtins(given.options)
     kept = {name: value for name, value in before.items() if name in given.origins or name == "set"}
@@ -290,13 +292,13 @@ def _changed(given: Given, options: Mapping[str, Any], settings: Mapping[str, Ma
         for name, origin in found.origins.items()
     }
     plain = {name for name in options if getattr(found.options, name) == getattr(CrawlOptions(), name)}
-    return Given(found.options, {name: origin for name, origin in origins.items() if name not in plain})
+    return ResolvedOptions(found.options, {name: origin for name, origin in origins.items() if name not in plain})
 
 
-def _without(given: Given, part: str) -> Given:
+def _without(given: ResolvedOptions, part: str) -> ResolvedOptions:
     """Without the settings of a part: they were for the one that goes."""
     rest = {name: values for name, values in given.options.set.items() if name != part}
-    return Given(msgspec.structs.replace(given.options, set=rest), given.origins)
+    return ResolvedOptions(msgspec.structs.replace(given.options, set=rest), given.origins)
 
 
 def _sites(host: str) -> list[Url]:

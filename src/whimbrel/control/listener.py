@@ -1,4 +1,4 @@
-"""Listens for callers. What answers them is loaded when the first one knocks: a crawl that nobody watches pays
+"""Listens for the control interface. The server is loaded at the first connection: a crawl that nobody watches pays
 nothing."""
 
 import asyncio
@@ -11,7 +11,7 @@ from whimbrel.control.address import publish, withdraw
 from whimbrel.control.api import ControlError
 from whimbrel.control.history import History
 from whimbrel.control.status import status
-from whimbrel.job.running import Running
+from whimbrel.job.live_crawl import LiveCrawl
 
 if TYPE_CHECKING:
     import uvicorn
@@ -25,8 +25,8 @@ _TOLD_ANYWAY = ("disk-full", "all-hosts-wait", "processor-bound")
 
 
 @asynccontextmanager
-async def attend(running: Running) -> AsyncIterator[None]:
-    """Be there for callers while a crawl runs, and write its history down. The crawl's option `control` says where."""
+async def serve_control(running: LiveCrawl) -> AsyncIterator[None]:
+    """Serve the control interface while a crawl runs, and record its history. The option `control` says where."""
     where = running.given.options.control
     history = History()
     sampling = asyncio.create_task(_sample(running, history))
@@ -34,32 +34,32 @@ async def attend(running: Running) -> AsyncIterator[None]:
         if where == "off":
             yield
             return
-        async with _Door(running, history, where):
+        async with Listener(running, history, where):
             yield
     finally:
         sampling.cancel()
 
 
-async def _sample(running: Running, history: History) -> None:
+async def _sample(running: LiveCrawl, history: History) -> None:
     """Once a second: a line of the history and, when it is time, a look at the crawl's health."""
-    told = _Told(running)
+    notifier = WarningNotifier(running)
     while True:
         await asyncio.sleep(_SAMPLE_S)
-        progress = running.look()
+        progress = running.progress()
         if progress is not None:
             history.add(progress, running.settlement.latency.take())
-            told.look()
+            notifier.check()
 
 
-class _Told:
+class WarningNotifier:
     """Tells of a warning when it has lasted for a while, and not again while it lasts."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: LiveCrawl) -> None:
         self._running = running
         self._seen: dict[str, int] = {}
         self._count = 0
 
-    def look(self) -> None:
+    def check(self) -> None:
         self._count += 1
         if self._count % _HEALTH_S:
             return
@@ -71,8 +71,8 @@ class _Told:
                 self._running.say(f"warning: {warning.cause}. Remedy: {warning.remedy}")
 
 
-class _Door:
-    def __init__(self, running: Running, history: History, where: str) -> None:
+class Listener:
+    def __init__(self, running: LiveCrawl, history: History, where: str) -> None:
         self._running = running
         self._history = history
         self._loop = asyncio.get_running_loop()
@@ -84,7 +84,7 @@ class _Door:
         self._answering: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> None:
-        self._loop.add_reader(self._socket.fileno(), self._knocked)
+        self._loop.add_reader(self._socket.fileno(), self._connected)
 
     async def __aexit__(self, *_: object) -> None:
         withdraw(self._running.directory, self._address)
@@ -96,7 +96,7 @@ class _Door:
             self._answering.cancel()
         self._socket.close()
 
-    def _knocked(self) -> None:
+    def _connected(self) -> None:
         self._loop.remove_reader(self._socket.fileno())
         self._answering = self._loop.create_task(self._answer())
 
@@ -112,7 +112,7 @@ class _Door:
 
         from whimbrel.control.server import application
 
-        class Server(uvicorn.Server):
+        class ControlServer(uvicorn.Server):
             @contextmanager
             def capture_signals(self) -> Iterator[None]:
                 """Signals are the crawl's."""
@@ -133,7 +133,7 @@ class _Door:
             timeout_keep_alive=30,
             timeout_graceful_shutdown=1,
         )
-        return Server(config)
+        return ControlServer(config)
 
 
 def _listening(where: str) -> socket.socket:

@@ -17,13 +17,13 @@ from prometheus_client.registry import Collector
 
 from whimbrel.control.machine import cpu_s, memory_bytes, stored_bytes
 from whimbrel.flow import Histogram, Metric
-from whimbrel.job.running import Running
+from whimbrel.job.live_crawl import LiveCrawl
 
 PREFIX: Final = "whimbrel_"
 KIND: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def _free_bytes(running: Running) -> float:
+def _free_bytes(running: LiveCrawl) -> float:
     found = os.statvfs(running.directory)
     return found.f_bavail * found.f_frsize
 
@@ -64,7 +64,7 @@ OWN: Final = (
 """Of the crawl as a whole; all others stand beside the parts they are about."""
 
 
-def exposition(running: Running) -> tuple[bytes, str]:
+def exposition(running: LiveCrawl) -> tuple[bytes, str]:
     """The text, and its type."""
     registry = CollectorRegistry()
     registry.register(_Collector(running))
@@ -72,7 +72,7 @@ def exposition(running: Running) -> tuple[bytes, str]:
 
 
 class _Collector(Collector):
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: LiveCrawl) -> None:
         self._running = running
 
     def collect(self) -> Iterator[Family]:

@@ -6,13 +6,13 @@ from whimbrel.control.api import Add, Joint, Refused, Remove
 from whimbrel.flow import BadWiring, ComponentSpec, ConnectorSpec
 from whimbrel.flow.wiring import Wiring
 from whimbrel.job.configure import base_wiring
-from whimbrel.job.running import Running
+from whimbrel.job.live_crawl import LiveCrawl
 
 OWN_WIRING = "wiring.toml"
 """In the crawl's directory: a wiring that was changed while it ran."""
 
 
-def wiring_of(running: Running) -> Wiring:
+def wiring_of(running: LiveCrawl) -> Wiring:
     """What the crawl's wiring was made from: without the settings, which options decide, and without handlers."""
     return base_wiring(running.given.options, running.directory)
 

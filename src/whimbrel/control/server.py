@@ -1,4 +1,4 @@
-"""The steward over HTTP: who may call, what can be asked, and what is answered."""
+"""The control interface over HTTP: authentication, endpoints, answers."""
 
 import hmac
 from typing import Any, Final
@@ -16,12 +16,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from whimbrel.control.address import Address
 from whimbrel.control.api import ACTIONS, ControlError, Refused
 from whimbrel.control.configuration import effective
-from whimbrel.control.executor import Steward
+from whimbrel.control.executor import ActionExecutor
 from whimbrel.control.history import History
 from whimbrel.control.metric import exposition
 from whimbrel.control.openapi import HOST_ORDERS, description
 from whimbrel.control.status import host_views, status, wiring_view
-from whimbrel.job.running import Running
+from whimbrel.job.live_crawl import LiveCrawl
 
 MOST_BYTES: Final = 8_000_000
 """Of a request."""
@@ -35,9 +35,9 @@ _CALLER: Final = "x-whimbrel-caller"
 _CALLER_CHARACTERS: Final = 100
 
 
-def application(running: Running, history: History, address: Address) -> ASGIApp:
+def application(running: LiveCrawl, history: History, address: Address) -> ASGIApp:
     """What a request goes through: the guard, then one of the routes."""
-    house = _House(running, history)
+    house = Endpoints(running, history)
     routes = [
         Route(_OPEN, house.description),
         Route("/metrics", house.metrics),
@@ -54,11 +54,11 @@ def application(running: Running, history: History, address: Address) -> ASGIApp
     return _Guard(app, address)
 
 
-class _House:
-    def __init__(self, running: Running, history: History) -> None:
+class Endpoints:
+    def __init__(self, running: LiveCrawl, history: History) -> None:
         self._running = running
         self._history = history
-        self._steward = Steward(running)
+        self._executor = ActionExecutor(running)
 
     async def description(self, _: Request) -> Response:
         return _answer(description())
@@ -98,7 +98,7 @@ class _House:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             return _error(422, str(error))
         try:
-            return _answer(await self._steward.carry_out(action, _caller(request)))
+            return _answer(await self._executor.carry_out(action, _caller(request)))
         except Refused as error:
             return _error(409, str(error))
         except ControlError as error:

@@ -11,8 +11,8 @@ from whimbrel.control.machine import cpu_s, memory_bytes, memory_limit_bytes, st
 from whimbrel.flow import Sync
 from whimbrel.flow.graph import component_of
 from whimbrel.flow.wiring import used_name
+from whimbrel.job.live_crawl import LiveCrawl
 from whimbrel.job.progress import Progress
-from whimbrel.job.running import Running
 from whimbrel.version import __version__
 
 
@@ -126,8 +126,8 @@ class WiringView(msgspec.Struct, frozen=True, kw_only=True):
     """Between components."""
 
 
-def status(running: Running) -> Status:
-    progress = running.look() or Progress()
+def status(running: LiveCrawl) -> Status:
+    progress = running.progress() or Progress()
     found = os.statvfs(running.directory)
     free = found.f_bavail * found.f_frsize
     up = running.up
@@ -149,7 +149,7 @@ def status(running: Running) -> Status:
     )
 
 
-def _vitals(running: Running, progress: Progress, free: int, used: int) -> Vitals:
+def _vitals(running: LiveCrawl, progress: Progress, free: int, used: int) -> Vitals:
     frontier, settlement = running.frontier, running.settlement
     return Vitals(
         progress=progress,
@@ -165,7 +165,7 @@ def _vitals(running: Running, progress: Progress, free: int, used: int) -> Vital
     )
 
 
-def host_views(running: Running, search: str, order: str, most: int) -> list[HostView]:
+def host_views(running: LiveCrawl, search: str, order: str, most: int) -> list[HostView]:
     """Hosts in memory, which all are that had something to do lately, as they are now."""
     found = [HostView(*host_row(host)) for host in running.frontier.table.loaded() if search in host.name.site]
     found.sort(key=lambda view: view.host)
@@ -174,7 +174,7 @@ def host_views(running: Running, search: str, order: str, most: int) -> list[Hos
     return found[:most]
 
 
-def wiring_view(running: Running) -> WiringView:
+def wiring_view(running: LiveCrawl) -> WiringView:
     graph = running.job.graph
     wiring = graph.wiring
     joints = [
@@ -216,7 +216,7 @@ def _queue(queue: Any) -> dict[str, int]:
     }
 
 
-def _handled(running: Running, joints: list[JointView]) -> dict[str, int]:
+def _handled(running: LiveCrawl, joints: list[JointView]) -> dict[str, int]:
     """What each component has taken in. One that others call directly gets about what its caller does: of the crawler's
     own chain, exactly that."""
     graph = running.job.graph

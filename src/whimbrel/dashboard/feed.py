@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from whimbrel.commit.committed import NotACrawl
-from whimbrel.dashboard.source import Moment, Source
+from whimbrel.dashboard.source import CrawlSource, Moment
 
 _EVERY_S = 1.0
 _THREADS = 16
@@ -16,10 +16,10 @@ _SLOWLY_S = 10.0
 """When nobody looks on, or nothing runs."""
 
 
-class Feed:
+class MomentFeed:
     """`now` is None until there is something to see."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: CrawlSource) -> None:
         self.source = source
         self.now: Moment | None = None
         self.before: Moment | None = None

@@ -7,7 +7,7 @@ from nicegui import ui
 from nicegui.events import KeyEventArguments
 
 from whimbrel.control.api import Pause, Unpause
-from whimbrel.dashboard.feed import Feed
+from whimbrel.dashboard.feed import MomentFeed
 from whimbrel.dashboard.panel.api import Desk, Panel
 from whimbrel.dashboard.panel.console import ConsolePanel
 from whimbrel.dashboard.panel.control import ControlPanel
@@ -32,7 +32,7 @@ _EVERY_S: Final = 1.0
 class Frame:
     """One page in one browser."""
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: MomentFeed) -> None:
         self._feed = feed
         self._desk = Desk(feed)
         self._made: dict[str, Panel] = {}

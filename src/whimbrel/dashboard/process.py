@@ -5,18 +5,18 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from whimbrel.control.listener import attend
-from whimbrel.job.running import Attend, Running
+from whimbrel.control.listener import serve_control
+from whimbrel.job.live_crawl import Attend, LiveCrawl
 
 
 def attend_with(dashboard: str | None) -> Attend:
     """What attends to a crawl: the control interface and, if asked for, the dashboard."""
     if dashboard is None:
-        return attend
+        return serve_control
 
     @asynccontextmanager
-    async def both(running: Running) -> AsyncIterator[None]:
-        async with attend(running):
+    async def both(running: LiveCrawl) -> AsyncIterator[None]:
+        async with serve_control(running):
             command = ["-m", "whimbrel", "dashboard", str(running.directory), "--at", dashboard]
             process = await asyncio.create_subprocess_exec(
                 sys.executable, *command, stdout=asyncio.subprocess.PIPE, start_new_session=True
@@ -33,7 +33,7 @@ def attend_with(dashboard: str | None) -> Attend:
     return both
 
 
-async def _tell(running: Running, process: asyncio.subprocess.Process) -> None:
+async def _tell(running: LiveCrawl, process: asyncio.subprocess.Process) -> None:
     if process.stdout is not None:
         async for line in process.stdout:
             running.say(line.decode(errors="replace").rstrip())

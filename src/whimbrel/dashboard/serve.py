@@ -6,9 +6,9 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from whimbrel.dashboard.feed import Feed
+from whimbrel.dashboard.feed import MomentFeed
 from whimbrel.dashboard.guard import Guard
-from whimbrel.dashboard.source import Source
+from whimbrel.dashboard.source import CrawlSource
 from whimbrel.error import UsageError
 
 
@@ -28,7 +28,7 @@ def serve(directory: Path, host: str, port: int, said: Callable[[str], None]) ->
         ) from error
     port = port or _free_port(host)
     token = secrets.token_urlsafe(24)
-    feed = Feed(Source(directory))
+    feed = MomentFeed(CrawlSource(directory))
     running: set[asyncio.Task[None]] = set()
 
     def start() -> None:

@@ -42,7 +42,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     blocked: tuple[str, ...] = ()
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class QueryAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a question in SQL; `error` when there is none."""
 
     columns: list[str] = []
@@ -51,7 +51,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-class Source:
+class CrawlSource:
     """Blocks: to be called on threads."""
 
     def __init__(self, directory: Path) -> None:
@@ -110,7 +110,7 @@ class Source:
         """ControlError when it was not carried out."""
         return self._control.carry_out(action)
 
-    def hosts(self, search: str, order: str, most: int) -> Asked:
+    def hosts(self, search: str, order: str, most: int) -> QueryAnswer:
         """As they are now, where a crawl runs; those that are not in its memory as they were."""
         text = search.replace("'", "''")
         sql = f"""select {", ".join(HOST_COLUMNS)} from hosts where contains(host, '{text}')
@@ -124,18 +124,18 @@ class Source:
         known = {row["host"] for row in now}
         rows = now + [row for row in found.rows if row["host"] not in known]
         rows.sort(key=lambda row: row["host"] if order == "host" else -row[order])
-        return Asked(columns=list(HOST_COLUMNS), rows=rows[:most], total=len(rows))
+        return QueryAnswer(columns=list(HOST_COLUMNS), rows=rows[:most], total=len(rows))
 
-    def ask(self, sql: str) -> Asked:
+    def ask(self, sql: str) -> QueryAnswer:
         """One SELECT. What is shown is cut; `total` is not."""
         try:
             found = self._opened.sql(sql)
         except (QueryRefused, QueryFailed, NotACrawl) as error:
-            return Asked(error=str(error))
+            return QueryAnswer(error=str(error))
         shown = [
             {name: plain(value) for name, value in row.items()} for row in found.arrow().slice(0, _ROWS).to_pylist()
         ]
-        return Asked(columns=found.columns, rows=shown, total=len(found))
+        return QueryAnswer(columns=found.columns, rows=shown, total=len(found))
 
     def story(self, text: str) -> dict[str, Any]:
         """What became of a URL; `error` when it is none."""

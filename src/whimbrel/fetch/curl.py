@@ -6,7 +6,7 @@ from typing import Any
 
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Done, Exchange, Traffic
-from whimbrel.fetch.curl_loop import Watch
+from whimbrel.fetch.curl_loop import CurlLoop
 from whimbrel.fetch.handle import PRIVATE, Handle
 from whimbrel.fetch.network import Networks
 from whimbrel.fetch.option import CurlConfig, check_files
@@ -38,7 +38,7 @@ class CurlTransport(Provider):
         self._busy: dict[Any, Handle] = {}
         """Handles whose exchange is under way, by their pycurl object."""
         self._free: list[Handle] = []
-        self._watch: Watch | None = None
+        self._curl_loop: CurlLoop | None = None
         self._sweeping: asyncio.TimerHandle | None = None
 
     async def open(self) -> None:
@@ -46,25 +46,25 @@ class CurlTransport(Provider):
         check_files(self.config)
         # A first handle now: a configuration that libcurl refuses is an error here and not in the first visit.
         self._free.append(Handle(self.config, self._networks, self.clock))
-        self._watch = Watch(self._loop, self.config.kept, self._ended)
+        self._curl_loop = CurlLoop(self._loop, self.config.kept, self._ended)
 
     def reconfigure(self, config: CurlConfig) -> None:
         super().reconfigure(config)
-        if self._watch is not None:
-            self._watch.keep(config.kept)
+        if self._curl_loop is not None:
+            self._curl_loop.keep(config.kept)
 
     async def close(self) -> None:
         """Exchanges under way end with trouble `closed`."""
-        watch, self._watch = self._watch, None
-        if watch is None:
+        curl_loop, self._curl_loop = self._curl_loop, None
+        if curl_loop is None:
             return
         if self._sweeping is not None:
             self._sweeping.cancel()
         for handle in tuple(self._busy.values()):
-            watch.multi.remove_handle(handle.curl)
+            curl_loop.multi.remove_handle(handle.curl)
             self._land(handle, handle.exchange(0, "", "closed"))
         # Connections belong to the multi handle and must go first: they may still call into a handle.
-        watch.close()
+        curl_loop.close()
         for handle in self._free:
             handle.close()
         self._free.clear()
@@ -95,7 +95,7 @@ class CurlTransport(Provider):
     def _begin(
         self, request: Request, address: str, done: Done, traffic: Traffic | None, *, fresh: bool = False
     ) -> Handle | None:
-        if self._watch is None:
+        if self._curl_loop is None:
             raise RuntimeError("the transport is not open")
         if not self._networks.allows(address):
             refused = Exchange(None, PRIVATE, False, address, b"", self.clock.wall_s(), 0.0)  # noqa: FBT003
@@ -106,21 +106,21 @@ class CurlTransport(Provider):
         handle = self._free.pop() if self._free else Handle(self.config, self._networks, self.clock)
         handle.aim(request, address, done, traffic, fresh=fresh)
         self._busy[handle.curl] = handle
-        self._watch.multi.add_handle(handle.curl)
+        self._curl_loop.multi.add_handle(handle.curl)
         if self._sweeping is None:
             self._sweeping = self._loop.call_later(self._patience.interval_s, self._sweep)
         return handle
 
     def _ended(self, curl: Any, code: int, message: str) -> None:
         handle = self._busy.get(curl)
-        if handle is not None and self._watch is not None:
-            self._watch.multi.remove_handle(curl)
+        if handle is not None and self._curl_loop is not None:
+            self._curl_loop.multi.remove_handle(curl)
             self._land(handle, handle.exchange(code, message))
 
     def _stop(self, handle: Handle, trouble: str) -> None:
         """End an exchange from our side. libcurl closes the connection, as something may still come on it."""
-        if self._watch is not None:
-            self._watch.multi.remove_handle(handle.curl)
+        if self._curl_loop is not None:
+            self._curl_loop.multi.remove_handle(handle.curl)
             self._land(handle, handle.exchange(0, "", trouble))
 
     def _land(self, handle: Handle, exchange: Exchange) -> None:

@@ -26,7 +26,7 @@ Ended = Callable[[Any, int, str], None]
 """Called with a handle, libcurl's error (0: none) and its message. It must remove the handle."""
 
 
-class Watch:
+class CurlLoop:
     """Owns a multi handle and calls `ended` for each transfer that is over. To be made and closed on the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, most_connections: int, ended: Ended) -> None:

@@ -29,7 +29,7 @@ from whimbrel.frontier.turn import ROUNDED_S, Turns, is_over
 from whimbrel.observable import Observable
 from whimbrel.outcome import asks_to_slow_down
 from whimbrel.qualify.api import HostDue, Qualification
-from whimbrel.qualify.robots import Rules
+from whimbrel.qualify.robots import RobotsRules
 from whimbrel.state.api import State
 from whimbrel.url.domain import Domains
 from whimbrel.url.glob import Globs
@@ -277,9 +277,9 @@ class DiskFrontier(Provider, Observable):
         self._ready.append(host)
         return True
 
-    def _rules(self, host: Host) -> Rules:
+    def _rules(self, host: Host) -> RobotsRules:
         if host.rules is None:
-            host.rules = Rules.parse(self.table.robots(host), self.config.agent)
+            host.rules = RobotsRules.parse(self.table.robots(host), self.config.agent)
         return host.rules
 
     def _refuse(self, host: Host, reason: str) -> Visit | None:

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from whimbrel.qualify.api import Qualification
-from whimbrel.qualify.robots import Rules
+from whimbrel.qualify.robots import RobotsRules
 from whimbrel.state.api import State
 from whimbrel.url import Url, restore, slot
 from whimbrel.url.domain import Domains
@@ -101,7 +101,7 @@ class Host:
         self.changed = False
         self.noted = False
         """Its row in the table of hosts is out of date."""
-        self.rules: Rules | None = None
+        self.rules: RobotsRules | None = None
 
     @property
     def name(self) -> HostName:

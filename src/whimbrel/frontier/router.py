@@ -8,7 +8,7 @@ from whimbrel.flow import Config, Provider
 from whimbrel.parse.api import Link, Page
 from whimbrel.url import Url, parse, restore
 from whimbrel.url.domain import Domains
-from whimbrel.url.filter import Filters, Rules
+from whimbrel.url.filter import FilterRules, Filters
 from whimbrel.url.limit import Limits
 from whimbrel.url.scope import Scope
 from whimbrel.visit import Discovered, HostName, Visit
@@ -90,7 +90,7 @@ class Router(Provider):
         self.seeds = tuple(url for url in map(parse, config.seeds) if url is not None)
         self._scope = Scope.of(config.scope, self.seeds, self._domains)
         self._filters = Filters(
-            Rules(
+            FilterRules(
                 include=config.include,
                 exclude=(*config.exclude, *config.refuse),
                 include_patterns=config.include_patterns,

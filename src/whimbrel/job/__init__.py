@@ -2,7 +2,7 @@
 
 Wirings are TOML files beside this one; `standalone.toml` is the whole life of a URL on one page. `parts.py` is the
 registry of names that a wiring may use. `crawl.py` takes a crawl's options, configures a wiring with them and runs it.
-`running.py` is a crawl at work, for those who attend to it; `stored.py` the job that its directory keeps.
+`live_crawl.py` is a crawl while it runs, for control and display; `stored.py` the job that its directory keeps.
 `handling.py` puts the user's handlers between parser and distributor; `database.py` asks databases for seeds;
 `file_limit.py` has the system allow as many open files as there may be connections.
 """

@@ -19,11 +19,11 @@ from whimbrel.handle.rule import Rules
 from whimbrel.job.configure import configured, seeds
 from whimbrel.job.file_limit import allow_files
 from whimbrel.job.handling import hatched, rules_of
-from whimbrel.job.options import JOB_FILE, Given, OptionError
+from whimbrel.job.live_crawl import Attend, LiveCrawl, Say, Show
+from whimbrel.job.options import JOB_FILE, OptionError, ResolvedOptions
 from whimbrel.job.parts import registry
 from whimbrel.job.progress import Progress, RunResult, final
-from whimbrel.job.running import Attend, Running, Say, Show
-from whimbrel.job.stop import Stop
+from whimbrel.job.stop import StopRequest
 from whimbrel.job.stored import keep_job, stored_job
 
 _PROGRESS_S: Final = 0.25
@@ -33,7 +33,7 @@ class CrawlError(UsageError):
     """A crawl that cannot begin; the message says why and what to do."""
 
 
-def plan_of(given: Given, directory: Path, rules: Rules | None = None) -> tuple[Plan, Registry]:
+def plan_of(given: ResolvedOptions, directory: Path, rules: Rules | None = None) -> tuple[Plan, Registry]:
     """The checked wiring of a crawl; every mistake in the options shows here, before anything is touched."""
     options = given.options
     if not seeds(options):
@@ -47,11 +47,11 @@ def plan_of(given: Given, directory: Path, rules: Rules | None = None) -> tuple[
 
 
 def crawl(
-    given: Given,
+    given: ResolvedOptions,
     directory: Path,
     show: Show,
     say: Say,
-    stop: Stop | None = None,
+    stop: StopRequest | None = None,
     rules: Rules | None = None,
     attend: Attend | None = None,
 ) -> RunResult:
@@ -66,16 +66,16 @@ def crawl(
     directory.mkdir(parents=True, exist_ok=True)
     keep_job(directory, given)
     with hatched(rules_of(found, rules), found):
-        running = Running(given, given, Job(plan, found, timeouts=_TIMEOUTS), directory, found, rules, show, say)
-        return _run(running, stop or Stop(), attend)
+        running = LiveCrawl(given, given, Job(plan, found, timeouts=_TIMEOUTS), directory, found, rules, show, say)
+        return _run(running, stop or StopRequest(), attend)
 
 
 def resume(
-    given: Given,
+    given: ResolvedOptions,
     directory: Path,
     show: Show,
     say: Say,
-    stop: Stop | None = None,
+    stop: StopRequest | None = None,
     rules: Rules | None = None,
     attend: Attend | None = None,
 ) -> RunResult:
@@ -96,18 +96,18 @@ def resume(
     _check_lasting(given, plan, directory)
     with hatched(known, found):
         kept = stored_job(directory) if (directory / JOB_FILE).is_file() else given
-        running = Running(given, kept, Job(plan, found, timeouts=_TIMEOUTS), directory, found, rules, show, say)
-        return _run(running, stop or Stop(), attend)
+        running = LiveCrawl(given, kept, Job(plan, found, timeouts=_TIMEOUTS), directory, found, rules, show, say)
+        return _run(running, stop or StopRequest(), attend)
 
 
-def _check_lasting(given: Given, plan: Plan, directory: Path) -> None:
+def _check_lasting(given: ResolvedOptions, plan: Plan, directory: Path) -> None:
     """CrawlError for a change of what the files of the crawl depend on."""
     if not (directory / JOB_FILE).is_file():
         return
     stored = stored_job(directory)
     # The user's files may have been moved: those count that are named now.
     named = {key: getattr(given.options, key) for key in ("with_files", "wiring")}
-    kept, _ = plan_of(Given(msgspec.structs.replace(stored.options, **named), stored.origins), directory)
+    kept, _ = plan_of(ResolvedOptions(msgspec.structs.replace(stored.options, **named), stored.origins), directory)
     before, after = {**kept.providers, **kept.components}, {**plan.providers, **plan.components}
     for name in before.keys() & after.keys():
         kind, config = after[name]
@@ -140,7 +140,7 @@ def check_empty(directory: Path) -> None:
         raise CrawlError(f"{directory} is not an empty directory; choose another with --into")
 
 
-def _run(running: Running, stop: Stop, attend: Attend | None) -> RunResult:
+def _run(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -> RunResult:
     import uvloop
 
     return uvloop.run(_crawl(running, stop, attend))
@@ -149,7 +149,7 @@ def _run(running: Running, stop: Stop, attend: Attend | None) -> RunResult:
 _TIMEOUTS: Final = Timeouts(open_s=120.0, drain_s=120.0, close_s=600.0, change_s=600.0)
 
 
-async def _crawl(running: Running, stop: Stop, attend: Attend | None) -> RunResult:
+async def _crawl(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -> RunResult:
     job, directory = running.job, running.directory
 
     def interrupted() -> None:
@@ -186,12 +186,12 @@ def _last(directory: Path) -> Committed:
         return Committed()
 
 
-async def _watch(running: Running) -> None:
+async def _watch(running: LiveCrawl) -> None:
     """Show progress, tell of trouble, and stop at the limits on time and bytes."""
     trouble = ""
     while True:
         await asyncio.sleep(_PROGRESS_S)
-        progress = running.look()
+        progress = running.progress()
         if progress is None:
             continue
         running.show(progress)
@@ -204,14 +204,14 @@ async def _watch(running: Running) -> None:
             running.job.stop()
 
 
-def _limit(given: Given, job: Job, final: Progress) -> str:
+def _limit(given: ResolvedOptions, job: Job, final: Progress) -> str:
     frontier = job.graph.providers.get("frontier")
     if isinstance(frontier, DiskFrontier) and frontier.exhausted:
         return f"--max-pages {frontier.config.max_pages}"
     return _reached(given, final)
 
 
-def _reached(given: Given, progress: Progress) -> str:
+def _reached(given: ResolvedOptions, progress: Progress) -> str:
     options = given.options
     if options.max_time is not None and progress.elapsed_s >= options.max_time:
         return f"--max-time {options.max_time:g}s"

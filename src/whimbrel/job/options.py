@@ -115,14 +115,14 @@ _SIZES: Final = ("max_bytes", "max_file_size", "max_rate")
 _WORDS: Final = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off"), False)}
 
 
-class Given(msgspec.Struct, frozen=True):
+class ResolvedOptions(msgspec.Struct, frozen=True):
     """Options together with the origin of each that was not left at its default; `set.PART.KEY` for settings."""
 
     options: CrawlOptions
     origins: dict[str, str]
 
 
-def combined(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Given:
+def combined(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> ResolvedOptions:
     """Layers of values by origin, the weakest first."""
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -137,7 +137,7 @@ def combined(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Given:
             else:
                 values[key] = _plain(key, value, origin)
                 origins[key] = origin
-    return Given(_converted(values, origins), origins)
+    return ResolvedOptions(_converted(values, origins), origins)
 
 
 def _tables(value: Any, origin: str) -> list[tuple[str, dict[str, Any]]]:
@@ -230,7 +230,7 @@ def _from_text(name: str, text: str) -> Any:
     return int(text) if whole and int in _kinds(name) and name not in _SIZES else text
 
 
-def job_text(given: Given) -> str:
+def job_text(given: ResolvedOptions) -> str:
     """The options that were given, as a job file; each with where it came from."""
     lines = ["# The job as given. `whimbrel config show` explains every value.\n"]
     for name in CrawlOptions.__struct_fields__:

@@ -81,15 +81,17 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         return 3 if self.report.exit_code == 0 and self.progress.queued else self.report.exit_code
 
 
-class Watch:
-    """Looks at a running crawl, and remembers the last seconds of it."""
+class ProgressMeter:
+    """Measures a running crawl; it remembers the last seconds, for rates."""
 
     def __init__(self) -> None:
         self._began_s = time.monotonic()
         self._history: deque[tuple[float, int, float]] = deque()
         """Time, visits, and CPU time of the process."""
 
-    def look(self, frontier: DiskFrontier, journal: Journal, queues: Mapping[str, int], connections: int) -> Progress:
+    def measure(
+        self, frontier: DiskFrontier, journal: Journal, queues: Mapping[str, int], connections: int
+    ) -> Progress:
         now_s = time.monotonic()
         counters = journal.counters
         visited = counters["visits"]
@@ -147,7 +149,7 @@ def _counted(counters: Mapping[str, int]) -> dict[str, Any]:
 
 def _bound_by(frontier: DiskFrontier, journal: Journal, connections: int) -> str:
     if frontier.paused:
-        return "whoever paused it (`whimbrel control DIR unpause`)"
+        return "the operator, who paused it (`whimbrel control DIR unpause`)"
     if journal.trouble:
         return "the disk, which takes no data"
     if journal.behind:

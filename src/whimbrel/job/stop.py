@@ -5,7 +5,7 @@ from collections.abc import Callable
 from threading import Lock
 
 
-class Stop:
+class StopRequest:
     """The first request lets the visits under way end; a second one ends them, too."""
 
     def __init__(self) -> None:

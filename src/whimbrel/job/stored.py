@@ -8,13 +8,13 @@ from typing import Final
 import msgspec
 
 from whimbrel.disk import Disk
-from whimbrel.job.options import JOB_FILE, Given, combined, job_text, read_job
+from whimbrel.job.options import JOB_FILE, ResolvedOptions, combined, job_text, read_job
 
 _SECTION: Final = re.compile(r"\[set\.(.+)\]")
 _LINE: Final = re.compile(r"(\S+) = .*  # origin: (.*)")
 
 
-def stored_job(directory: Path) -> Given:
+def stored_job(directory: Path) -> ResolvedOptions:
     """The job of a crawl, with the origins of its values as far as they were kept."""
     path = directory / JOB_FILE
     given = combined([(JOB_FILE, read_job(path))])
@@ -29,7 +29,7 @@ def stored_job(directory: Path) -> Given:
     return msgspec.structs.replace(given, origins=origins)
 
 
-def keep_job(directory: Path, given: Given) -> None:
+def keep_job(directory: Path, given: ResolvedOptions) -> None:
     """Write the job down, in place of the one before: whole or not at all, whatever happens meanwhile."""
     write_whole(directory / JOB_FILE, job_text(given).encode())
 

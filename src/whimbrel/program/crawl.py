@@ -10,15 +10,15 @@ from typing import Any, Final, TypeVar, Unpack
 
 import msgspec
 
-from whimbrel.control.listener import attend
+from whimbrel.control.listener import serve_control
 from whimbrel.handle.rule import Filter, Handler, Rules, handler
 from whimbrel.handle.rule import filter as filter_
 from whimbrel.job.crawl import crawl as begin_crawl
 from whimbrel.job.crawl import resume as resume_crawl
 from whimbrel.job.database import seeds_from as database_seeds
-from whimbrel.job.options import JOB_FILE, Given, combined, environment, read_job
+from whimbrel.job.options import JOB_FILE, ResolvedOptions, combined, environment, read_job
 from whimbrel.job.progress import Progress, RunResult
-from whimbrel.job.stop import Stop
+from whimbrel.job.stop import StopRequest
 from whimbrel.offline.reparse import Reparsed, reparse
 from whimbrel.program.keyword import Keywords
 from whimbrel.program.result import CrawlResult
@@ -65,7 +65,7 @@ class Crawl:
         self.rules = Rules()
         """The handlers and filters that the decorators have added."""
         self._layers = layers
-        self._given: Given = combined(layers)
+        self._given: ResolvedOptions = combined(layers)
 
     def parse(self, *, url: str | Sequence[str] = (), mime: str | Sequence[str] = ()) -> Callable[[_Handler], _Handler]:
         """Decorate a function that makes items and links of pages whose URL and type match a pattern with `*`.
@@ -99,7 +99,7 @@ class Crawl:
         A directory that holds a crawl is an error (CrawlError), unless `resume`: then it goes on, or begins where there
         is none yet. `show` gets the numbers a few times a second, `say` what people should know.
         """
-        stop = Stop()
+        stop = StopRequest()
         task = self._task(into, show or _ignore, say or _ignore, stop, resume=resume)
         if current_thread() is main_thread() and not _has_loop():
             return task()
@@ -115,7 +115,7 @@ class Crawl:
         waits for that."""
         loop = asyncio.get_running_loop()
         told: asyncio.Queue[Event | None] = asyncio.Queue()
-        stop = Stop()
+        stop = StopRequest()
 
         def tell(event: Event | None) -> None:
             loop.call_soon_threadsafe(told.put_nowait, event)
@@ -135,7 +135,7 @@ class Crawl:
         into: "str | os.PathLike[str]",
         show: Callable[[Progress], None],
         say: Callable[[str], None],
-        stop: Stop,
+        stop: StopRequest,
         *,
         resume: bool,
     ) -> Callable[[], CrawlResult]:
@@ -145,10 +145,10 @@ class Crawl:
             result: RunResult
             if resume and (directory / JOB_FILE).exists():
                 given = combined([(JOB_FILE, read_job(directory / JOB_FILE)), *self._layers])
-                result = resume_crawl(given, directory, show, say, stop, self.rules, attend)
+                result = resume_crawl(given, directory, show, say, stop, self.rules, serve_control)
             else:
                 given = combined([*self._layers, (_CODE, {"handlers": [rule.name for rule in self.rules.parse]})])
-                result = begin_crawl(given, directory, show, say, stop, self.rules, attend)
+                result = begin_crawl(given, directory, show, say, stop, self.rules, serve_control)
             return CrawlResult(directory, result)
 
         return work
@@ -170,7 +170,7 @@ def _has_loop() -> bool:
     return True
 
 
-def _awaited(future: "Future[CrawlResult]", stop: Stop) -> CrawlResult:
+def _awaited(future: "Future[CrawlResult]", stop: StopRequest) -> CrawlResult:
     """Each interrupt is passed on; what the crawl makes of the last one is the result."""
     while True:
         try:

@@ -50,7 +50,7 @@ def _octet(octet: int, escape: str) -> str:
     return {0x24: _DOLLAR, 0x2F: "/"}.get(octet, escape)
 
 
-class Rules:
+class RobotsRules:
     """What a robots.txt allows one agent. Made by `parse`; never changes."""
 
     __slots__ = ("_directories", "_rules", "crawl_delay_s", "notes", "sitemaps")

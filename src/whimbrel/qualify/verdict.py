@@ -6,7 +6,7 @@ import msgspec
 
 from whimbrel.flow import Config
 from whimbrel.qualify.api import Qualification
-from whimbrel.qualify.robots import Rules
+from whimbrel.qualify.robots import RobotsRules
 from whimbrel.qualify.robots_fetch import RobotsFinding, robots_url
 from whimbrel.url import resolve
 from whimbrel.visit import HostName
@@ -114,7 +114,7 @@ def _with_old_rules(config: QualifyConfig, failed: Qualification, now_s: float) 
 
 
 def _qualified(config: QualifyConfig, finding: RobotsFinding, case: Circumstance, text: str) -> Qualification:
-    rules = Rules.parse(text, config.agent)
+    rules = RobotsRules.parse(text, config.agent)
     return Qualification(
         standing="qualified",
         until_s=case.now_s + config.recheck_s,

@@ -57,7 +57,7 @@ class TooMuchAtOnce(Exception):
 
 def add_functions(connection: duckdb.DuckDBPyConnection, crawls: Sequence[Snapshot]) -> None:
     """The views must be there already."""
-    archive = _Archive(crawls)
+    archive = _DocumentColumns(crawls)
     python: tuple[tuple[str, Callable[..., Any], list[Any], str], ...] = (
         ("_domain", _each(Domains().registered), ["VARCHAR"], "VARCHAR"),
         ("surt", _each(surt), ["VARCHAR"], "VARCHAR"),
@@ -82,7 +82,7 @@ def _each(function: Callable[[str], str]) -> "Callable[[pa.ChunkedArray], pa.Arr
     return map_column
 
 
-class _Archive:
+class _DocumentColumns:
     def __init__(self, crawls: Sequence[Snapshot]) -> None:
         self._crawls = crawls
 

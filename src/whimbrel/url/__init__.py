@@ -15,7 +15,7 @@ All of these are values or pure functions of values. No state is kept but one bo
 """
 
 from whimbrel.url.domain import Domains
-from whimbrel.url.filter import Filters, Rules
+from whimbrel.url.filter import FilterRules, Filters
 from whimbrel.url.join import Joiner
 from whimbrel.url.key import SLOTS, Keys, slot
 from whimbrel.url.limit import Limits, query_group
@@ -25,11 +25,11 @@ from whimbrel.url.value import Url, parse, resolve, restore
 __all__ = [
     "SLOTS",
     "Domains",
+    "FilterRules",
     "Filters",
     "Joiner",
     "Keys",
     "Limits",
-    "Rules",
     "Scope",
     "Url",
     "parse",

@@ -9,7 +9,7 @@ from whimbrel.url.glob import Globs
 from whimbrel.url.value import Url, parse
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
+class FilterRules(msgspec.Struct, frozen=True, kw_only=True):
     """What the user asks for. With neither `include` nor `include_patterns`, everything is included."""
 
     schemes: tuple[str, ...] = ("http", "https")
@@ -26,9 +26,9 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Filters:
-    """Rules made ready. It has no state: to change a rule while running, put another one in its place."""
+    """FilterRules made ready. It has no state: to change a rule while running, put another one in its place."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: FilterRules) -> None:
         self._schemes = frozenset(rules.schemes)
         self._hosts = frozenset(_host(name) for name in rules.blocked_hosts)
         self._domains = HostNames(rules.blocked_domains)

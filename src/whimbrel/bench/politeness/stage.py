@@ -14,7 +14,7 @@ import msgspec
 from whimbrel.error import UsageError
 from whimbrel.simweb.server.control import ask
 from whimbrel.simweb.server.log import Exchange, read_log
-from whimbrel.simweb.server.serve import Running, await_running
+from whimbrel.simweb.server.serve import RunningWeb, await_running
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
 
@@ -27,7 +27,7 @@ class StageError(UsageError):
     """The crawl could not be run; the message has its last words."""
 
 
-def crawl_command(running: Running, seeds: Sequence[str], into: Path, delay_s: float, connections: int) -> list[str]:
+def crawl_command(running: RunningWeb, seeds: Sequence[str], into: Path, delay_s: float, connections: int) -> list[str]:
     """All of a stage's crawls are started with this."""
     traits = ["--scope", "any", "--delay", f"{delay_s:g}s", "--connections", str(connections)]
     where = ["--allow-network", "127.0.0.0/8", "--resolver", f"127.0.0.1:{running.dns_port}", "--ca", running.ca]
@@ -42,7 +42,7 @@ def resume_command(into: Path) -> list[str]:
 class Stage:
     """A web that is being served."""
 
-    running: Running
+    running: RunningWeb
     web: Web
     folder: Path
 

@@ -16,7 +16,7 @@ import msgspec
 from whimbrel.bench.scale.build import Built, Size, build
 from whimbrel.commit.committed import read_committed
 from whimbrel.job.options import combined, job_text
-from whimbrel.simweb.server.serve import Running, await_running
+from whimbrel.simweb.server.serve import RunningWeb, await_running
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
 
@@ -72,7 +72,7 @@ def measure(large: Size, seconds: float, work: Path, say: Callable[[str], None])
     return Found(runs[0], runs[1], built, took_s)
 
 
-def _fresh(directory: Path, running: Running, seconds: float) -> Path:
+def _fresh(directory: Path, running: RunningWeb, seconds: float) -> Path:
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir()
     layer: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from nicegui import ui
 
 from whimbrel.control.api import Action, ControlError
-from whimbrel.dashboard.feed import Feed
+from whimbrel.dashboard.feed import MomentFeed
 from whimbrel.dashboard.source import Moment
 
 
@@ -19,7 +19,7 @@ class Panel(Protocol):
 class Desk:
     """The panels' common tools: questions and actions, off the loop's thread."""
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: MomentFeed) -> None:
         self.feed = feed
 
     async def act(self, action: Action, *, sure: str = "") -> bool:

@@ -6,7 +6,7 @@ from nicegui import ui
 
 from whimbrel.dashboard.chart import answer_chart
 from whimbrel.dashboard.panel.api import Desk
-from whimbrel.dashboard.source import Asked, Moment
+from whimbrel.dashboard.source import Moment, QueryAnswer
 
 _EXAMPLES: Final = {
     "pages by host": "select host, count(*) as pages from pages group by host order by pages desc limit 20",
@@ -21,7 +21,7 @@ _EXAMPLES: Final = {
 class ConsolePanel:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._found = Asked()
+        self._found = QueryAnswer()
         self._asked = ""
         with ui.row().classes("w-full gap-2"):
             for name, sql in _EXAMPLES.items():

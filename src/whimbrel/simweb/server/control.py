@@ -24,7 +24,7 @@ class WebControlError(UsageError):
     """The server refused, or nobody listens; the message says which."""
 
 
-class Control:
+class ControlSocket:
     """The server's side."""
 
     def __init__(self, service: Service) -> None:

@@ -17,7 +17,7 @@ import msgspec
 
 from whimbrel.simweb.clock import VirtualClock
 from whimbrel.simweb.host import Hosts
-from whimbrel.simweb.server.control import Control, address, answers
+from whimbrel.simweb.server.control import ControlSocket, address, answers
 from whimbrel.simweb.server.http1 import Http1
 from whimbrel.simweb.server.listen import (
     BACKLOG,
@@ -54,7 +54,7 @@ class ServeOptions:
     """The clock follows real time instead of standing still."""
 
 
-class Running(msgspec.Struct, frozen=True, kw_only=True):
+class RunningWeb(msgspec.Struct, frozen=True, kw_only=True):
     """Where a running web is; written to `simweb.json` so that other commands find it."""
 
     http_port: int
@@ -92,7 +92,7 @@ def free_ports(spec: WebSpec) -> tuple[WebSpec, int]:
 
 
 @asynccontextmanager
-async def serving(web: Web, options: ServeOptions) -> AsyncIterator[Running]:
+async def serving(web: Web, options: ServeOptions) -> AsyncIterator[RunningWeb]:
     """Serve a simulated web over http, https and DNS for as long as the context lasts."""
     spec = web.spec
     clock = VirtualClock(spec.epoch_s, running=options.real_time)
@@ -111,7 +111,7 @@ async def serving(web: Web, options: ServeOptions) -> AsyncIterator[Running]:
 @asynccontextmanager
 async def serving_snapshot(
     snapshot: "Snapshot", options: ServeOptions, *, http_port: int, https_port: int
-) -> AsyncIterator[Running]:
+) -> AsyncIterator[RunningWeb]:
     """Serve what is stored in WARC files over http, https and DNS for as long as the context lasts.
 
     Bodies keep the coding they are stored in, whatever the client accepts.
@@ -142,7 +142,7 @@ async def _listening(
     ports: tuple[int, int],
     options: ServeOptions,
     seeds: list[str],
-) -> Running:
+) -> RunningWeb:
     """Open every port and say so in `simweb.json`."""
     # Imported here: they need the `bench` extra.
     from whimbrel.simweb.dns import DnsTcp, DnsUdp, Resolver
@@ -156,7 +156,7 @@ async def _listening(
     )
     stack.callback(udp.close)
     await _listen(stack, lambda: DnsTcp(resolver), every_loopback(options.dns_port))
-    running = Running(
+    running = RunningWeb(
         http_port=ports[0],
         https_port=ports[1],
         refused_port=hosts.spec.refused_port,
@@ -174,14 +174,14 @@ def control_path(directory: Path) -> Path:
     return directory / "control.sock"
 
 
-def write_running(directory: Path, running: Running) -> None:
+def write_running(directory: Path, running: RunningWeb) -> None:
     """Put `simweb.json` in place in one step, so that whoever waits for it reads it whole."""
     draft = directory / "simweb.json.tmp"
     draft.write_bytes(msgspec.json.format(msgspec.json.encode(running)))
     draft.rename(directory / "simweb.json")
 
 
-def await_running(server: "subprocess.Popen[Any]", directory: Path) -> Running:
+def await_running(server: "subprocess.Popen[Any]", directory: Path) -> RunningWeb:
     """Wait until a `simweb serve` that was started as a process says where it is; ListenError when it does not."""
     path = directory / "simweb.json"
     deadline = time.monotonic() + _START_S
@@ -189,7 +189,7 @@ def await_running(server: "subprocess.Popen[Any]", directory: Path) -> Running:
         if server.poll() is not None or time.monotonic() > deadline:
             raise ListenError("the simulated web did not start; it says why above")
         time.sleep(0.02)
-    return msgspec.json.decode(path.read_bytes(), type=Running)
+    return msgspec.json.decode(path.read_bytes(), type=RunningWeb)
 
 
 class Negotiated(asyncio.Protocol):
@@ -225,7 +225,7 @@ async def _service(
         others = os.umask(0o177)
         try:
             with address(path) as name:
-                control = await asyncio.start_unix_server(Control(service).handle, name)
+                control = await asyncio.start_unix_server(ControlSocket(service).handle, name)
         finally:
             os.umask(others)
         tasks = [asyncio.create_task(_sweep(service)), asyncio.create_task(service.pulse.beat())]

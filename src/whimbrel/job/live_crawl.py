@@ -1,4 +1,4 @@
-"""A crawl at work, as those see it who attend to it."""
+"""A crawl while it runs, with the parts that control and display need."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -12,19 +12,19 @@ from whimbrel.flow import Job, Registry
 from whimbrel.frontier.disk import DiskFrontier
 from whimbrel.frontier.gate import Gate
 from whimbrel.handle.rule import Rules
-from whimbrel.job.options import Given
-from whimbrel.job.progress import Progress, Watch
+from whimbrel.job.options import ResolvedOptions
+from whimbrel.job.progress import Progress, ProgressMeter
 
 Show = Callable[[Progress], None]
 Say = Callable[[str], None]
 
 
 @dataclass
-class Running:
-    """`given` is what the crawl runs by now; who changes it sees to it that the job follows."""
+class LiveCrawl:
+    """`given` is what the crawl runs by now. Code that changes it changes the job as well."""
 
-    given: Given
-    kept: Given
+    given: ResolvedOptions
+    kept: ResolvedOptions
     """What the job file says: without what holds for this run only."""
     job: Job
     directory: Path
@@ -34,7 +34,7 @@ class Running:
     say: Say
 
     def __post_init__(self) -> None:
-        self.watch = Watch()
+        self._meter = ProgressMeter()
 
     @property
     def up(self) -> bool:
@@ -57,13 +57,13 @@ class Running:
     def settlement(self) -> Settlement:
         return cast("Settlement", self.job.graph.providers["settlement"])
 
-    def look(self) -> Progress | None:
-        """The crawl at this moment; None while it is not up."""
+    def progress(self) -> Progress | None:
+        """The numbers of this moment; None while the crawl is not up."""
         if not self.up:
             return None
         queues = {name: queue.queued + queue.unacknowledged for name, queue in self.job.graph.queues.items()}
-        return self.watch.look(self.frontier, self.journal, queues, self.given.options.connections)
+        return self._meter.measure(self.frontier, self.journal, queues, self.given.options.connections)
 
 
-Attend = Callable[[Running], AbstractAsyncContextManager[None]]
+Attend = Callable[[LiveCrawl], AbstractAsyncContextManager[None]]
 """Entered when a crawl begins, left when it ends."""
