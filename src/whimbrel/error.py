@@ -34,13 +34,14 @@ WhimbrelError
 ├── StateError             what StateTooNew, StateLocked, StateDamaged and StateFull have in common (state.rocks)
 ├── QueryFailed            the database refused a statement, or a limit was reached (query.sql)
 ├── ImportFailed           a WARC file that cannot be read (offline.warc_import)
+├── HandlerPoolLost        the process that forks workers was killed: resume, or reparse again (handle.pool)
 ├── ControlError           a running crawl cannot be reached, or an action went wrong on the way (control.api)
 │   └── Refused            an action that makes no sense now; nothing has changed
 └── FlowError              the framework: a component failed, a change could not be made; drawn in flow.error
 
 Not in the tree, since they never leave the code that they belong to: FrameBroken, ConversionStopped (facts),
-SnapshotGone, TooMuchAtOnce (query), GateShut, HostBlocked (qualify), Unreadable (offline), _Failed (handle), _Stop
-(parse).
+SnapshotGone, TooMuchAtOnce (query), GateShut, HostBlocked (qualify), Unreadable (offline), ForkServerLost
+(worker), _Stop (parse).
 """
 
 from typing import ClassVar

@@ -146,7 +146,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_costs_its_own_page_and_is_told(site: str, tmp_path: Path, mistake: str) -> None:
-    crawl = new(site, set={"handling": {"time_limit_s": 1.0 if mistake == "loops" else 20.0}})
+    crawl = new(site, set={"handler-pool": {"time_limit_s": 1.0 if mistake == "loops" else 20.0}})
 
     @crawl.parse()
     def title(one: w.Page) -> Iterator[w.Item]:

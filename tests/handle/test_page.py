@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from whimbrel.handle.page import Page, Raw
+from whimbrel.handle.page import Page, RawPage
 from whimbrel.handle.select import number_in
 
 HTML = """<!DOCTYPE html><html><head><title> A  shop </title><base href="/shop/">
@@ -24,7 +24,7 @@ HTML = """<!DOCTYPE html><html><head><title> A  shop </title><base href="/shop/"
 
 def page(html: str = HTML, **more: Any) -> Page:
     raw = {"url": "https://a.test/x/y", "status": 200, "headers": {}, "payload": html.encode(), "mime": "text/html"}
-    return Page(Raw(**{**raw, **more}))
+    return Page(RawPage(**{**raw, **more}))
 
 
 def test_css() -> None:

@@ -6,12 +6,10 @@ from typing import Final
 
 import msgspec
 
-from whimbrel.flow import Async, Config, Delivery, In, Needs, Out, Provider
-from whimbrel.handle.message import Made, Task
-from whimbrel.handle.nursery import Nursery
-from whimbrel.handle.page import Raw
-from whimbrel.handle.pool import Done, Pool
-from whimbrel.handle.rule import Rules
+from whimbrel.flow import Async, Config, Delivery, In, Needs, Out
+from whimbrel.handle.message import HandlerResult, HandlerTask
+from whimbrel.handle.page import RawPage
+from whimbrel.handle.pool import HandlerPool, HandlerPoolLost
 from whimbrel.parse.api import Handled, Links, Page, Parsed
 from whimbrel.parse.dispatch import media_type
 from whimbrel.url import parse
@@ -21,57 +19,24 @@ _JUDGED: Final = 100_000
 """URLs whose verdict by the filters is remembered."""
 
 
-class HandlingConfig(Config, frozen=True):
-    processes: int = 1
-    """Workers that run handlers."""
-    time_limit_s: float = 10.0
-    """For all handlers of one page; a worker that needs longer is killed."""
-
-
-class Handling(Provider):
-    """The workers. A subclass that knows the user's rules is made for each crawl (`bound`)."""
-
-    Config = HandlingConfig
-    rules: Rules
-    nursery: Nursery
-
-    async def open(self) -> None:
-        config: HandlingConfig = self.config
-        self._pool = Pool(self.nursery, config.processes, config.time_limit_s)
-        self._pool.open()
-        self.version = self.rules.version
-
-    async def close(self) -> None:
-        await self._pool.close()
-
-    @property
-    def capacity(self) -> int:
-        return self._pool.capacity
-
-    def submit(self, task: Task, done: Done) -> None:
-        self._pool.submit(task, done)
-
-
-def bound(rules: Rules) -> type[Handling]:
-    """Its `nursery` must be set before it is opened."""
-    return type("BoundHandling", (Handling,), {"rules": rules})
-
-
 class Handlers(Async):
-    """Pages that no rule is for pass at once. The others wait for a worker; who is done first goes on first."""
+    """Runs handlers. Pages that no rule is for pass at once; the others wait for a worker and pass when it is done."""
 
     parsed = In(Parsed)
     handled = Out(Parsed)
-    handling = Needs(Handling)
+    pool = Needs(HandlerPool)
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__(config)
         self._landed: deque[tuple[Delivery[Parsed], Parsed]] = deque()
         self._under_way = 0
         self._judged: OrderedDict[str, bool] = OrderedDict()
+        self._lost = ""
 
     async def run(self) -> None:
         while True:
+            if self._lost:
+                raise HandlerPoolLost(self._lost)
             self._start()
             while self._landed and self._hand_on():
                 self._start()
@@ -88,7 +53,7 @@ class Handlers(Async):
         return True
 
     def _start(self) -> None:
-        while self._under_way + len(self._landed) < self.handling.capacity:
+        while self._under_way + len(self._landed) < self.pool.capacity:
             delivery = self.parsed.take()
             if delivery is None:
                 return
@@ -97,11 +62,11 @@ class Handlers(Async):
                 self._landed.append((delivery, self._judged_links(delivery.item)))
             else:
                 self._under_way += 1
-                self.handling.submit(task, partial(self._land, delivery, task))
+                self.pool.submit(task, partial(self._land, delivery, task))
 
-    def _task(self, parsed: Parsed) -> Task | None:
+    def _task(self, parsed: Parsed) -> HandlerTask | None:
         """None when there is nothing to ask."""
-        rules, page = self.handling.rules, parsed.page
+        rules, page = self.pool.rules, parsed.page
         response = parsed.fetched.exchange.response
         if page is None or response is None:
             return None
@@ -110,7 +75,7 @@ class Handlers(Async):
         links = self._unjudged(page) if rules.filters else ()
         if not handle and not links:
             return None
-        raw = Raw(
+        raw = RawPage(
             url,
             response.status,
             response.headers,
@@ -120,35 +85,51 @@ class Handlers(Async):
             parsed.fetched.visit.depth,
             parsed.fetched.exchange.started_s,
         )
-        return Task(raw, handle, links)
+        return HandlerTask(raw, handle, links)
 
     def _unjudged(self, page: Page) -> tuple[str, ...]:
         return tuple(target for target in dict.fromkeys(page.links.targets) if target not in self._judged)
 
-    def _land(self, delivery: Delivery[Parsed], task: Task, made: Made) -> None:
+    def _land(self, delivery: Delivery[Parsed], task: HandlerTask, result: HandlerResult) -> None:
         self._under_way -= 1
-        if made.outcome in _CUT and task.links:
+        if self._is_lost(result):
+            return
+        if result.outcome in _CUT and task.links:
             if task.handle:
                 # A handler is to blame, and the filters have not spoken yet.
                 self._under_way += 1
-                again = Task(Raw(task.raw.url, 0, {}, b"", task.raw.mime), handle=False, links=task.links)
-                before = msgspec.structs.replace(delivery.item, handled=handled_of(made, self.handling.version))
-                self.handling.submit(again, partial(self._land_judged, delivery, before, again))
+                again = HandlerTask(RawPage(task.raw.url, 0, {}, b"", task.raw.mime), handle=False, links=task.links)
+                before = msgspec.structs.replace(delivery.item, handled=handled_of(result, self.pool.version))
+                self.pool.submit(again, partial(self._land_judged, delivery, before, again))
                 return
-            made = msgspec.structs.replace(made, refused=list(task.links))
-        self._remember(task, made)
-        parsed = self._completed(delivery.item, made) if task.handle else delivery.item
+            result = msgspec.structs.replace(result, refused=list(task.links))
+        self._remember(task, result)
+        parsed = self._completed(delivery.item, result) if task.handle else delivery.item
         self._landed.append((delivery, self._judged_links(parsed)))
         self.activity.set()
 
-    def _land_judged(self, delivery: Delivery[Parsed], parsed: Parsed, task: Task, made: Made) -> None:
+    def _land_judged(
+        self, delivery: Delivery[Parsed], parsed: Parsed, task: HandlerTask, result: HandlerResult
+    ) -> None:
         self._under_way -= 1
-        self._remember(task, msgspec.structs.replace(made, refused=list(task.links)) if made.outcome in _CUT else made)
+        if self._is_lost(result):
+            return
+        self._remember(
+            task, msgspec.structs.replace(result, refused=list(task.links)) if result.outcome in _CUT else result
+        )
         self._landed.append((delivery, self._judged_links(parsed)))
         self.activity.set()
 
-    def _remember(self, task: Task, made: Made) -> None:
-        refused = set(made.refused)
+    def _is_lost(self, result: HandlerResult) -> bool:
+        """Then the page stays where it is, unacknowledged: a later run looks at it again."""
+        if result.outcome != "lost":
+            return False
+        self._lost = result.error
+        self.activity.set()
+        return True
+
+    def _remember(self, task: HandlerTask, result: HandlerResult) -> None:
+        refused = set(result.refused)
         for link in task.links:
             self._judged[link] = link not in refused
         while len(self._judged) > _JUDGED:
@@ -156,7 +137,7 @@ class Handlers(Async):
 
     def _judged_links(self, parsed: Parsed) -> Parsed:
         page = parsed.page
-        if page is None or not self.handling.rules.filters:
+        if page is None or not self.pool.rules.filters:
             return parsed
         # What a worker did not judge, because it died of it, is not wanted either.
         own = {target for target, kind in zip(page.links.targets, page.links.kinds, strict=True) if kind == "handler"}
@@ -165,30 +146,30 @@ class Handlers(Async):
         )
         return msgspec.structs.replace(parsed, unwanted=unwanted) if unwanted else parsed
 
-    def _completed(self, parsed: Parsed, made: Made) -> Parsed:
+    def _completed(self, parsed: Parsed, result: HandlerResult) -> Parsed:
         page = parsed.page
         if page is None:
             return parsed
-        page = msgspec.structs.replace(page, links=_with_links(page.links, made))
-        return msgspec.structs.replace(parsed, page=page, handled=handled_of(made, self.handling.version))
+        page = msgspec.structs.replace(page, links=_with_links(page.links, result))
+        return msgspec.structs.replace(parsed, page=page, handled=handled_of(result, self.pool.version))
 
 
-def handled_of(made: Made, version: str) -> Handled:
+def handled_of(result: HandlerResult, version: str) -> Handled:
     return Handled(
-        handlers=made.handlers,
+        handlers=result.handlers,
         version=version,
-        outcome=made.outcome,
-        error=made.error,
-        printed=made.printed,
-        elapsed_ms=made.elapsed_ms,
-        items=[(table, made.tables[table], values, key) for table, values, key in made.items],
-        first=frozenset(url.text for text, first in made.links if first > 0 and (url := parse(text)) is not None),
+        outcome=result.outcome,
+        error=result.error,
+        printed=result.printed,
+        elapsed_ms=result.elapsed_ms,
+        items=[(table, result.tables[table], values, key) for table, values, key in result.items],
+        first=frozenset(url.text for text, first in result.links if first > 0 and (url := parse(text)) is not None),
     )
 
 
-def _with_links(links: Links, made: Made) -> Links:
+def _with_links(links: Links, result: HandlerResult) -> Links:
     """Those of handlers come first, so that they are found before those of the page."""
-    own = [url.text for text, _ in made.links if (url := parse(text)) is not None]
+    own = [url.text for text, _ in result.links if (url := parse(text)) is not None]
     count = len(own)
     return Links(
         own + links.targets, [""] * count + links.anchors, [""] * count + links.rels, ["handler"] * count + links.kinds

@@ -1,19 +1,13 @@
-"""What goes between the crawl and its workers: MessagePack, each message with its length before it."""
+"""What goes to workers that run handlers, and what comes back: MessagePack."""
 
-import socket
-import struct
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
-from whimbrel.handle.page import Raw
-
-LENGTH: Final = struct.Struct("<I")
-LEAVING: Final = "leaving"
-"""The outcome of a worker's last message: it has grown too large, and wants to be replaced."""
+from whimbrel.handle.page import RawPage
 
 
-class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class ArchiveRef(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Where the archive has a page: the worker reads it itself."""
 
     directory: str
@@ -22,23 +16,23 @@ class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
     length: int
 
 
-class Task(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A page to be looked at."""
+class HandlerTask(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A page for handlers to look at."""
 
-    raw: Raw
+    raw: RawPage
     handle: bool = True
     """False when only `links` are to be judged."""
     links: tuple[str, ...] = ()
     """URLs that filters have not judged yet."""
-    kept: Kept | None = None
+    ref: ArchiveRef | None = None
     """Where headers and payload are, when they do not come along."""
 
 
-class Made(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What came of it."""
+class HandlerResult(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What handlers made of a page."""
 
     items: list[tuple[str, list[Any], bytes]] = []
-    """Table, values, and what the key is known by; empty without a key."""
+    """Table, values, and a hash of the key; empty without a key."""
     tables: dict[str, tuple[tuple[str, str], ...]] = {}
     """The columns of each of these tables."""
     links: list[tuple[str, int]] = []
@@ -52,29 +46,10 @@ class Made(msgspec.Struct, frozen=True, array_like=True, gc=False):
     printed: str = ""
     elapsed_ms: float = 0.0
     outcome: str = "ok"
-    """`ok`, `error`, `timeout` or `died`."""
+    """`ok`, `error` if a handler raised, else as in `WorkerReply`: `timeout`, `died` or `lost`."""
 
 
-def encode(message: Any) -> bytes:
-    body = msgspec.msgpack.encode(message)
-    return LENGTH.pack(len(body)) + body
-
-
-decode_tasks = msgspec.msgpack.Decoder(list[Task]).decode
-decode_made = msgspec.msgpack.Decoder(Made).decode
-
-
-def receive(connection: socket.socket) -> bytes | None:
-    """One message, waiting for it; None when the other side has gone."""
-    head = _exactly(connection, LENGTH.size)
-    return None if head is None else _exactly(connection, LENGTH.unpack(head)[0])
-
-
-def _exactly(connection: socket.socket, count: int) -> bytes | None:
-    parts = bytearray()
-    while len(parts) < count:
-        piece = connection.recv(min(1 << 20, count - len(parts)))
-        if not piece:
-            return None
-        parts += piece
-    return bytes(parts)
+encode_task = msgspec.msgpack.Encoder().encode
+encode_result = msgspec.msgpack.Encoder().encode
+decode_task = msgspec.msgpack.Decoder(HandlerTask).decode
+decode_result = msgspec.msgpack.Decoder(HandlerResult).decode

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 
-class Raw(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class RawPage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What a worker is sent of a page."""
 
     url: str
@@ -33,7 +33,7 @@ class Raw(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Page:
     """Everything is computed when it is first asked for: a handler that looks at the URL alone costs nothing more."""
 
-    def __init__(self, raw: Raw, max_bytes: int = 64_000_000) -> None:
+    def __init__(self, raw: RawPage, max_bytes: int = 64_000_000) -> None:
         self._raw = raw
         self._max_bytes = max_bytes
         self.url = raw.url

@@ -37,7 +37,7 @@ class _Mark(msgspec.Struct, frozen=True):
     mime: tuple[str, ...] = ()
 
 
-class Rule:
+class HandlerRule:
     """A handler with the pages it is for."""
 
     def __init__(self, handler: Handler, url: Sequence[str] = (), mime: Sequence[str] = ()) -> None:
@@ -50,11 +50,11 @@ class Rule:
         return (self._url is None or bool(self._url(url))) and (self._mime is None or bool(self._mime(mime)))
 
 
-class Rules:
+class HandlerRules:
     """All handlers and filters of a crawl, in the order they were defined."""
 
     def __init__(self) -> None:
-        self.parse: list[Rule] = []
+        self.parse: list[HandlerRule] = []
         self.filters: list[Filter] = []
 
     def __bool__(self) -> bool:
@@ -69,14 +69,14 @@ class Rules:
             if mark.kind == "filter":
                 self.filters.append(function)
             else:
-                self.parse.append(Rule(function, mark.url, mark.mime))
+                self.parse.append(HandlerRule(function, mark.url, mark.mime))
 
     def tables(self) -> dict[str, Columns]:
         """Those of the item classes that handlers can see."""
         seen = [value for rule in self.parse for value in _visible(rule.handler)]
         return {table_of(kind): columns_of(kind) for kind in seen if isinstance(kind, type) and _is_item(kind)}
 
-    def matching(self, url: str, mime: str) -> list[Rule]:
+    def matching(self, url: str, mime: str) -> list[HandlerRule]:
         return [rule for rule in self.parse if rule.takes(url, mime)]
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 from whimbrel.flow import ComponentSpec, ProviderSpec, Registry
 from whimbrel.flow.component import Wired
 from whimbrel.flow.wiring import Wiring
-from whimbrel.handle.rule import Rules
+from whimbrel.handle.rule import HandlerRules
 from whimbrel.job.handling import rules_of, with_handlers
 from whimbrel.job.options import CrawlOptions, OptionError
 from whimbrel.job.parts import wiring
@@ -24,14 +24,14 @@ _QUALIFYING = 512
 _FEWEST_KEPT = 200
 
 
-def configured(options: CrawlOptions, directory: Path, known: Registry, rules: Rules | None = None) -> Wiring:
+def configured(options: CrawlOptions, directory: Path, known: Registry, rules: HandlerRules | None = None) -> Wiring:
     """The wiring of a crawl into a directory, with every option in its place and `set` applied last.
 
     A part that took another's place gets those of its settings that it has too. `rules` are the handlers of a program;
     those of the user's files are found here.
     """
     rules = rules_of(known, rules)
-    base = with_handlers(base_wiring(options, directory), rules, known)
+    base = with_handlers(base_wiring(options, directory), rules)
     for connector in base.connectors:
         if connector.target == "downloader.visits":
             # A visit counts until it is done: this is what bounds the visits under way.

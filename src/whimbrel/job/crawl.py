@@ -15,10 +15,10 @@ from whimbrel.commit.committed import Committed, NotACrawl, read_committed
 from whimbrel.error import UsageError
 from whimbrel.flow import Job, Plan, Registry, Report, Timeouts, check
 from whimbrel.frontier.disk import DiskFrontier
-from whimbrel.handle.rule import Rules
+from whimbrel.handle.rule import HandlerRules
 from whimbrel.job.configure import configured, seeds
 from whimbrel.job.file_limit import allow_files
-from whimbrel.job.handling import hatched, rules_of
+from whimbrel.job.handling import handler_providers, rules_of
 from whimbrel.job.live_crawl import Attend, LiveCrawl, Say, Show
 from whimbrel.job.options import JOB_FILE, OptionError, ResolvedOptions
 from whimbrel.job.parts import registry
@@ -33,7 +33,7 @@ class CrawlError(UsageError):
     """A crawl that cannot begin; the message says why and what to do."""
 
 
-def plan_of(given: ResolvedOptions, directory: Path, rules: Rules | None = None) -> tuple[Plan, Registry]:
+def plan_of(given: ResolvedOptions, directory: Path, rules: HandlerRules | None = None) -> tuple[Plan, Registry]:
     """The checked wiring of a crawl; every mistake in the options shows here, before anything is touched."""
     options = given.options
     if not seeds(options):
@@ -52,7 +52,7 @@ def crawl(
     show: Show,
     say: Say,
     stop: StopRequest | None = None,
-    rules: Rules | None = None,
+    rules: HandlerRules | None = None,
     attend: Attend | None = None,
 ) -> RunResult:
     """Begin a crawl into an empty directory and run it to its end.
@@ -65,8 +65,9 @@ def crawl(
     check_empty(directory)
     directory.mkdir(parents=True, exist_ok=True)
     keep_job(directory, given)
-    with hatched(rules_of(found, rules), found):
-        running = LiveCrawl(given, given, Job(plan, found, timeouts=_TIMEOUTS), directory, found, rules, show, say)
+    with handler_providers(rules_of(found, rules)) as ready:
+        job = Job(plan, found, providers=ready, timeouts=_TIMEOUTS)
+        running = LiveCrawl(given, given, job, directory, found, rules, show, say)
         return _run(running, stop or StopRequest(), attend)
 
 
@@ -76,7 +77,7 @@ def resume(
     show: Show,
     say: Say,
     stop: StopRequest | None = None,
-    rules: Rules | None = None,
+    rules: HandlerRules | None = None,
     attend: Attend | None = None,
 ) -> RunResult:
     """Go on with the crawl in a directory, wherever and however it ended."""
@@ -94,9 +95,10 @@ def resume(
             "program with run(…, resume=True), or name its file: whimbrel resume --with FILE.py"
         )
     _check_lasting(given, plan, directory)
-    with hatched(known, found):
+    with handler_providers(known) as ready:
         kept = stored_job(directory) if (directory / JOB_FILE).is_file() else given
-        running = LiveCrawl(given, kept, Job(plan, found, timeouts=_TIMEOUTS), directory, found, rules, show, say)
+        job = Job(plan, found, providers=ready, timeouts=_TIMEOUTS)
+        running = LiveCrawl(given, kept, job, directory, found, rules, show, say)
         return _run(running, stop or StopRequest(), attend)
 
 

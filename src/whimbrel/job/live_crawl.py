@@ -11,7 +11,7 @@ from whimbrel.commit.settlement import Settlement
 from whimbrel.flow import Job, Registry
 from whimbrel.frontier.disk import DiskFrontier
 from whimbrel.frontier.gate import Gate
-from whimbrel.handle.rule import Rules
+from whimbrel.handle.rule import HandlerRules
 from whimbrel.job.options import ResolvedOptions
 from whimbrel.job.progress import Progress, ProgressMeter
 
@@ -29,7 +29,7 @@ class LiveCrawl:
     job: Job
     directory: Path
     registry: Registry
-    rules: Rules | None
+    rules: HandlerRules | None
     show: Show
     say: Say
 

@@ -15,18 +15,17 @@ from whimbrel.clock import SystemClock
 from whimbrel.commit.committed import read_committed
 from whimbrel.commit.journal import Journal, JournalConfig
 from whimbrel.handle.component import handled_of
-from whimbrel.handle.message import Kept, Made, Task
-from whimbrel.handle.nursery import Nursery
-from whimbrel.handle.page import Raw
-from whimbrel.handle.pool import Pool
-from whimbrel.handle.rule import Rules
+from whimbrel.handle.message import ArchiveRef, HandlerResult, HandlerTask
+from whimbrel.handle.page import RawPage
+from whimbrel.handle.pool import HandlerCode, HandlerPool, HandlerPoolConfig, HandlerPoolLost
+from whimbrel.handle.rule import HandlerRules
+from whimbrel.handle.runner import handler_code
 from whimbrel.query.latest import latest_snapshot
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.sql import Query, QueryConfig
 from whimbrel.state.rocks import RocksConfig, RocksState
 
 _BATCH: Final = 64
-_MEMORY_BYTES: Final = 1_000_000_000
 _NO_LIMIT_S: Final = 1e8
 _SHOW_S: Final = 0.5
 _PAGES: Final = """
@@ -55,7 +54,7 @@ class Reparsed(msgspec.Struct, frozen=True):
 
 def reparse(
     directory: Path,
-    rules: Rules,
+    rules: HandlerRules,
     *,
     where: str = "true",
     processes: int = 1,
@@ -66,45 +65,47 @@ def reparse(
     take the place of those that earlier versions made of the same pages; these stay in the tables' histories.
 
     It can be interrupted at any moment and begun again. Raises Busy while the crawl is running, NotACrawl if there is
-    none, QueryFailed if `where` is no condition.
+    none, QueryFailed if `where` is no condition, HandlerPoolLost if the workers' parent process was killed.
     """
     snapshot = latest_snapshot(directory)
-    nursery = Nursery(rules, _MEMORY_BYTES)
-    try:
-        return uvloop.run(_Again(directory, snapshot, rules, show).run(nursery, where, processes, time_limit_s))
-    finally:
-        nursery.close()
+    config = HandlerPoolConfig(processes, time_limit_s, _BATCH)
+    with handler_code(rules) as code:
+        return uvloop.run(_Again(directory, snapshot, code, show).run(config, where))
 
 
 class _Again:
-    def __init__(self, directory: Path, snapshot: Snapshot, rules: Rules, show: Callable[[Reparsed], None]) -> None:
-        self._directory, self._snapshot, self._rules, self._show = directory, snapshot, rules, show
-        self._version = rules.version
+    def __init__(
+        self, directory: Path, snapshot: Snapshot, code: HandlerCode, show: Callable[[Reparsed], None]
+    ) -> None:
+        self._directory, self._snapshot, self._code, self._show = directory, snapshot, code, show
+        self._rules, self._version = code.rules, code.version
         self._under_way = self._pages = self._items = self._failed = 0
         self._awaited = 0
         self._landed = asyncio.Event()
+        self._lost = ""
         self._began_s = self._shown_s = time.monotonic()
 
-    async def run(self, nursery: Nursery, where: str, processes: int, time_limit_s: float) -> Reparsed:
+    async def run(self, config: HandlerPoolConfig, where: str) -> Reparsed:
         state = RocksState(RocksConfig(directory=str(self._directory)))
         journal = self._journal = Journal(
             JournalConfig(directory=str(self._directory), tables=self._rules.tables(), reserve_bytes=0)
         )
         journal.bind("state", state)
         journal.bind("clock", SystemClock())
-        pool = Pool(nursery, processes, time_limit_s, batch=_BATCH)
+        pool = HandlerPool(config)
+        pool.bind("code", self._code)
         async with AsyncExitStack() as opened:
             await state.open()
             opened.push_async_callback(state.close)
             await journal.open()
             opened.push_async_callback(journal.close)
-            pool.open()
+            await pool.open()
             opened.push_async_callback(pool.close)
             await self._submit_all(pool, where)
             await journal.conclude(read_committed(self._directory).state, "reparse", self._version)
         return self._found()
 
-    async def _submit_all(self, pool: Pool, where: str) -> None:
+    async def _submit_all(self, pool: HandlerPool, where: str) -> None:
         for task in self._tasks(where):
             if not self._rules.matching(task.raw.url, task.raw.mime):
                 continue
@@ -124,31 +125,38 @@ class _Again:
             await self._wait()
 
     async def _wait(self) -> None:
+        """For something to happen. HandlerPoolLost when nothing will."""
         self._landed.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(_SHOW_S):
                 await self._landed.wait()
+        if self._lost:
+            raise HandlerPoolLost(self._lost)
         if time.monotonic() - self._shown_s > _SHOW_S:
             self._shown_s = time.monotonic()
             self._show(self._found())
 
-    def _tasks(self, where: str) -> Iterator[Task]:
+    def _tasks(self, where: str) -> Iterator[HandlerTask]:
         config = QueryConfig(time_limit_s=_NO_LIMIT_S)
         with Query([self._snapshot], config) as query, query.run(_PAGES.format(where=where)) as answer:
             for batch in answer:
                 for row in batch.to_pylist():
                     yield self._task(row)
 
-    def _task(self, row: dict[str, Any]) -> Task:
-        raw = Raw(row["url"], row["status"], {}, b"", row["mime"], row["charset"], row["depth"], row["at_s"])
-        return Task(raw, kept=Kept(str(self._directory), row["file"], row["offset"], row["length"]))
+    def _task(self, row: dict[str, Any]) -> HandlerTask:
+        raw = RawPage(row["url"], row["status"], {}, b"", row["mime"], row["charset"], row["depth"], row["at_s"])
+        return HandlerTask(raw, ref=ArchiveRef(str(self._directory), row["file"], row["offset"], row["length"]))
 
-    def _land(self, task: Task, made: Made) -> None:
+    def _land(self, task: HandlerTask, result: HandlerResult) -> None:
+        if result.outcome == "lost":
+            self._lost = result.error
+            self._landed.set()
+            return
         self._under_way -= 1
         self._pages += 1
-        self._items += len(made.items)
-        self._failed += made.outcome != "ok"
-        self._journal.add_handled(task.raw.url, handled_of(made, self._version))
+        self._items += len(result.items)
+        self._failed += result.outcome != "ok"
+        self._journal.add_handled(task.raw.url, handled_of(result, self._version))
         if self._under_way <= self._awaited:
             self._landed.set()
 

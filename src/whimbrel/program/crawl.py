@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, Unpack
 import msgspec
 
 from whimbrel.control.listener import serve_control
-from whimbrel.handle.rule import Filter, Handler, Rules, handler
+from whimbrel.handle.rule import Filter, Handler, HandlerRules, handler
 from whimbrel.handle.rule import filter as filter_
 from whimbrel.job.crawl import crawl as begin_crawl
 from whimbrel.job.crawl import resume as resume_crawl
@@ -62,7 +62,7 @@ class Crawl:
         if job is not None:
             layers.append((os.fspath(job), read_job(Path(job))))
         layers += [("environment", environment()), (_CODE, given)]
-        self.rules = Rules()
+        self.rules = HandlerRules()
         """The handlers and filters that the decorators have added."""
         self._layers = layers
         self._given: ResolvedOptions = combined(layers)
