@@ -93,7 +93,7 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
         return self.request.url
 
 
-class Ending(msgspec.Struct, frozen=True, gc=False):
+class VisitResult(msgspec.Struct, frozen=True, gc=False):
     """How a visit went, as far as etiquette cares."""
 
     elapsed_s: float = 0.0

@@ -132,7 +132,7 @@ def test_config_show_names_every_value_and_its_origin(crawl: Crawl) -> None:
     assert found["connections"] == {"value": 64, "origin": "default"}
     assert found["router.max_depth"] == {"value": 20, "origin": "options"}
     assert found["gate.delay_s"] == {"value": 0.0, "origin": "options"}
-    assert found["frontier.retry_s"] == {"value": 30.0, "origin": "default"}
+    assert found["effects.retry_s"] == {"value": 30.0, "origin": "default"}
     assert all(name in done.out for name in found)
 
 
@@ -196,7 +196,7 @@ def test_a_job_file_is_weaker_than_the_environment_and_that_than_the_command_lin
 ) -> None:
     (tmp_path / "job.toml").write_text(
         f'seeds = ["{crawl.site}/b"]\nscope = "page"\ndelay = "9s"\nallow_network = ["127.0.0.0/8"]\nmax_pages = 7\n'
-        "[set.frontier]\nretry_s = 3.5\n"
+        "[set.effects]\nretry_s = 3.5\n"
     )
     monkeypatch.setenv("WHIMBREL_DELAY", "0s")
     monkeypatch.setenv("WHIMBREL_MAX_PAGES", "6")
@@ -208,7 +208,7 @@ def test_a_job_file_is_weaker_than_the_environment_and_that_than_the_command_lin
     assert shown["delay"] == {"value": 0.0, "origin": "environment"}
     assert shown["max_pages"] == {"value": 5, "origin": "command line"}
     assert shown["frontier.max_pages"] == {"value": 5, "origin": "options"}
-    assert shown["frontier.retry_s"] == {"value": 3.5, "origin": str(tmp_path / "job.toml")}
+    assert shown["effects.retry_s"] == {"value": 3.5, "origin": str(tmp_path / "job.toml")}
 
 
 def test_a_dry_run_touches_nothing(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_part_of_the_users_own_takes_the_place_of_ours(crawl: Crawl, tmp_path:
         "from whimbrel.parse.parser import Parser\n"
         "class Own(Parser):\n"
         "    def process(self, fingerprinted):\n"
-        "        if fingerprinted.fetched.visit.url.target == '/b': raise ValueError('no further \\x1b[2J')\n"
+        "        if fingerprinted.visit.url.target == '/b': raise ValueError('no further \\x1b[2J')\n"
         "        return super().process(fingerprinted)\n"
     )
     wiring = own_wiring(tmp_path, 'use = "parser"', 'use = "Own"')

@@ -168,7 +168,7 @@ def test_a_blocked_pattern_ends_queued_urls_and_requeue_brings_them_back(tmp_pat
 def test_failures_are_visited_once_more(tmp_path: Path) -> None:
     # The exhibit fails five times and then recovers; a crawl tries three times.
     spec = WebSpec(hosts=3, pages=60, latency_ms=30, robots={}, exhibits={"recovers-5": 0.3})
-    with crawling(spec, tmp_path, "--connections", "2", **{"frontier.retry_s": 0.02}) as crawl:
+    with crawling(spec, tmp_path, "--connections", "2", **{"effects.retry_s": 0.02}) as crawl:
         crawl.until(lambda now: now["progress"]["outcomes"].get("failed", 0) >= 3, "some have failed")
         asked = sum(call(crawl.directory, Requeue(reason="http-500"))["count"] for call in CALLERS.values())
         assert asked >= 3

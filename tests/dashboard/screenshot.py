@@ -23,7 +23,7 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as work,
-        crawling(SPEC, Path(work), "--connections", "24", **{"frontier.retry_s": 20.0}) as crawl,
+        crawling(SPEC, Path(work), "--connections", "24", **{"effects.retry_s": 20.0}) as crawl,
     ):
         time.sleep(75)
         command = [sys.executable, "-m", "whimbrel", "dashboard", str(crawl.directory)]

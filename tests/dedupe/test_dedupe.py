@@ -1,17 +1,33 @@
 """Payloads are fingerprinted and looked up; the first capture of each is remembered."""
 
 import asyncio
+from collections.abc import Callable
 from hashlib import sha1
+from typing import ClassVar
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.parse.answers import fetched, response
 from whimbrel.dedupe import rocks
-from whimbrel.dedupe.api import Fingerprinted
+from whimbrel.dedupe.api import ContentSeen, Earlier, Fingerprinted
 from whimbrel.dedupe.dedupe import Dedupe
 from whimbrel.dedupe.rocks import RocksContent
 from whimbrel.fetch.api import Fetched
+from whimbrel.flow import (
+    Async,
+    ComponentSpec,
+    ConnectorSpec,
+    In,
+    Job,
+    Out,
+    Provider,
+    ProviderSpec,
+    Registry,
+    Sync,
+    Wiring,
+    check,
+)
 from whimbrel.state.api import State
 
 
@@ -44,45 +60,126 @@ def content(state: State) -> RocksContent:
     return made
 
 
-def look_up(seen: RocksContent, visit: Fetched) -> Fingerprinted:
-    dedupe = Dedupe()
-    dedupe.bind("content", seen)
-    (found,) = dedupe.process(visit)
-    return found
+class Visits(Async):
+    """Gives what it was told."""
+
+    fetched = Out(Fetched)
+    given: ClassVar[list[Fetched]] = []
+
+    async def run(self) -> None:
+        for visit in self.given:
+            await self.fetched.put(visit)
+
+
+class Looked(Sync):
+    """Keeps what it gets."""
+
+    fingerprinted = In(Fingerprinted)
+    kept: ClassVar[list[Fingerprinted]] = []
+
+    def process(self, found: Fingerprinted) -> None:
+        self.kept.append(found)
+
+
+def look_up(seen: ContentSeen, *visits: Fetched) -> list[Fingerprinted]:
+    """What a job of its own makes of visits."""
+
+    class Given(Visits):
+        given: ClassVar[list[Fetched]] = list(visits)
+
+    class Kept(Looked):
+        kept: ClassVar[list[Fingerprinted]] = []
+
+    class Seen(Provider):
+        find, claim = seen.find, seen.claim
+
+    wiring = Wiring(
+        "dedupe",
+        (
+            ComponentSpec("visits", Given),
+            ComponentSpec("dedupe", Dedupe, needs={"content": "content"}),
+            ComponentSpec("looked", Kept),
+        ),
+        (
+            ConnectorSpec("visits.fetched", "dedupe.fetched"),
+            ConnectorSpec("dedupe.fingerprinted", "looked.fingerprinted", "direct"),
+        ),
+        (ProviderSpec("content", Seen),),
+    )
+    asyncio.run(Job(check(wiring, Registry()), Registry()).run())
+    return Kept.kept
+
+
+def find(seen: ContentSeen, digest: bytes) -> Earlier | None:
+    found: list[Earlier | None] = []
+    seen.find(digest, found.append)
+    (earlier,) = found
+    return earlier
 
 
 def test_a_payload_is_known_by_the_capture_that_brought_it_first() -> None:
     state = DictState()
     seen = content(state)
     visit = fetched(response(200, b"payload"))
-    first = look_up(seen, visit)
-    assert (first.digest, first.duplicate_of) == (sha1(b"payload", usedforsecurity=False).digest(), "")
-    assert seen.claim(first.digest, "http://a.test/", 7.5) is None
-    assert seen.claim(first.digest, "http://b.test/", 9.0) == ("http://a.test/", 7.5)
-    again = look_up(content(state), visit)
-    assert (again.duplicate_of, again.duplicate_at_s) == ("http://a.test/", 7.5)
+    (first,) = look_up(seen, visit)
+    assert (first.digest, first.earlier) == (sha1(b"payload", usedforsecurity=False).digest(), None)
+    capture = Earlier("http://a.test/", 7.5)
+    assert seen.claim(first.digest, capture) is None
+    assert seen.claim(first.digest, Earlier("http://b.test/", 9.0)) == capture
+    (again,) = look_up(content(state), visit)
+    assert again.earlier == capture
     assert [(space, len(key)) for space, key in state.pairs] == [("content", 16)]
 
 
 def test_only_answers_of_200_to_299_are_looked_up() -> None:
     seen = content(DictState())
-    seen.claim(sha1(b"excuse", usedforsecurity=False).digest(), "http://a.test/", 1.0)
-    for status, expected in ((200, "http://a.test/"), (206, "http://a.test/"), (301, ""), (404, ""), (500, "")):
-        found = look_up(seen, fetched(response(status, b"excuse")))
-        assert (found.duplicate_of, found.digest) == (expected, sha1(b"excuse", usedforsecurity=False).digest())
+    capture = Earlier("http://a.test/", 1.0)
+    seen.claim(sha1(b"excuse", usedforsecurity=False).digest(), capture)
+    for status, expected in ((200, capture), (206, capture), (301, None), (404, None), (500, None)):
+        (found,) = look_up(seen, fetched(response(status, b"excuse")))
+        assert (found.earlier, found.digest) == (expected, sha1(b"excuse", usedforsecurity=False).digest())
 
 
 def test_a_visit_without_an_answer_has_no_digest() -> None:
-    found = look_up(content(DictState()), fetched(None, trouble="reset"))
-    assert (found.digest, found.duplicate_of, found.duplicate_at_s) == (b"", "", 0.0)
+    (found,) = look_up(content(DictState()), fetched(None, trouble="reset"))
+    assert (found.digest, found.earlier) == (b"", None)
+
+
+class SlowContent:
+    """Answers when three have asked, the last one first."""
+
+    def __init__(self) -> None:
+        self.asked: list[Callable[[Earlier | None], None]] = []
+
+    def find(self, digest: bytes, found: Callable[[Earlier | None], None]) -> None:
+        self.asked.append(found)
+        if len(self.asked) == 3:
+            for number, answer in enumerate(reversed(self.asked)):
+                asyncio.get_running_loop().call_soon(answer, Earlier(f"http://{number}.test/", 1.0))
+
+    def claim(self, digest: bytes, capture: Earlier) -> Earlier | None:
+        return None
+
+
+def test_a_lookup_that_takes_time_keeps_no_other_waiting() -> None:
+    slow = SlowContent()
+    seen = look_up(slow, *(fetched(response(200, b"%d" % number)) for number in range(3)), fetched(None, trouble="dns"))
+    assert len(slow.asked) == 3
+    assert [None if one.earlier is None else one.earlier.url for one in seen] == [
+        None,
+        *("http://0.test/", "http://1.test/", "http://2.test/"),
+    ]
+    assert [one.exchange.response.document.read() for one in seen if one.exchange.response is not None] == [
+        *(b"2", b"1", b"0"),
+    ]
 
 
 def test_what_is_asked_for_again_is_answered_from_memory() -> None:
     state = DictState()
     seen = content(state)
-    seen.claim(b"d" * 20, "http://a.test/", 1.0)
+    seen.claim(b"d" * 20, Earlier("http://a.test/", 1.0))
     reads = state.reads
-    assert seen.find(b"d" * 20) == ("http://a.test/", 1.0)
+    assert find(seen, b"d" * 20) == Earlier("http://a.test/", 1.0)
     assert state.reads == reads
 
 
@@ -90,18 +187,19 @@ def test_the_memory_is_bounded_and_what_left_it_is_still_known() -> None:
     seen = content(DictState())
     digests = [at.to_bytes(20, "little") for at in range(rocks._CACHED + 10)]
     for digest in digests:
-        seen.claim(digest, "http://a.test/", 1.0)
+        seen.claim(digest, Earlier("http://a.test/", 1.0))
     assert len(seen._young) + len(seen._old) <= rocks._CACHED + 1
-    assert seen.find(digests[0]) == ("http://a.test/", 1.0)
+    assert find(seen, digests[0]) == Earlier("http://a.test/", 1.0)
     assert len(seen._young) + len(seen._old) <= rocks._CACHED + 1
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 100))))
 def test_the_first_claim_of_each_payload_stands(claims: list[tuple[int, int]]) -> None:
     seen = content(DictState())
-    first: dict[int, tuple[str, float]] = {}
+    first: dict[int, Earlier] = {}
     for payload, place in claims:
         digest = sha1(bytes([payload]), usedforsecurity=False).digest()
-        assert seen.claim(digest, f"http://{place}.test/", float(place)) == first.get(payload)
-        first.setdefault(payload, (f"http://{place}.test/", float(place)))
-        assert seen.find(digest) == first[payload]
+        capture = Earlier(f"http://{place}.test/", float(place))
+        assert seen.claim(digest, capture) == first.get(payload)
+        first.setdefault(payload, capture)
+        assert find(seen, digest) == first[payload]

@@ -11,7 +11,7 @@ from tests.frontier.clock import VirtualClock
 from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.frontier.pace import network_of
 from whimbrel.qualify.api import Qualification
-from whimbrel.visit import Ending, HostName, Visit
+from whimbrel.visit import HostName, Visit, VisitResult
 
 NEVER = math.inf
 
@@ -221,7 +221,7 @@ class Model:
             if len(place.domains) > self.gate.crowd_domains:
                 place.crowd, place.cap, place.free_s = True, self.gate.crowd_cap, -NEVER
 
-    def end(self, visit: Visit, ending: Ending, *, again_s: float | None) -> None:
+    def end(self, visit: Visit, ending: VisitResult, *, again_s: float | None) -> None:
         """`again_s`: it is to be tried again after so long."""
         entry, site = self.entries[visit.url.text], self.sites[visit.url.site]
         assert entry.state == "out"
@@ -233,7 +233,7 @@ class Model:
             self._leave(site, visit.address, ending)
             self._judge(site, ending)
 
-    def _leave(self, site: Site, address: str, ending: Ending) -> None:
+    def _leave(self, site: Site, address: str, ending: VisitResult) -> None:
         now_s, name = self.clock.now_s(), site.name
         crawl_delay_s = 0.0 if site.qualification is None else site.qualification.crawl_delay_s
         site.in_flight = False
@@ -253,7 +253,7 @@ class Model:
             if place.pleased == 50:
                 place.cap, place.pleased = place.cap + 1, 0
 
-    def _judge(self, site: Site, ending: Ending) -> None:
+    def _judge(self, site: Site, ending: VisitResult) -> None:
         rest_s = ending.retry_after_s if ending.status in (429, 503) else 0.0
         if ending.connected:
             site.failures = site.parked = 0

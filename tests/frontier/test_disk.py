@@ -9,10 +9,10 @@ from tests.frontier.rig import Rig, quick_directory
 from whimbrel.frontier import host, queue
 from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.qualify.api import Qualification
-from whimbrel.visit import Ending, Visit
+from whimbrel.visit import Visit, VisitResult
 
-GOOD = Ending(elapsed_s=0.1, status=200, bytes=1_000)
-DEAD = Ending(elapsed_s=1.0, trouble="timeout", connected=False)
+GOOD = VisitResult(elapsed_s=0.1, status=200, bytes=1_000)
+DEAD = VisitResult(elapsed_s=1.0, trouble="timeout", connected=False)
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_a_host_that_does_not_answer_is_parked_longer_each_time_and_then_given_u
     rig.crash()
     ends = [taken(rig) for _ in range(4)]
     for visit in ends:
-        rig.frontier.finish(visit, Ending())
+        rig.frontier.finish(visit, VisitResult())
     assert rig.frontier.empty
     rig.close()
 
@@ -205,7 +205,7 @@ def test_retry_after_holds_the_whole_host_also_after_a_restart(directory: Path) 
     rig.add("http://a.example/2")
     rig.qualify()
     visit = taken(rig)
-    assert rig.frontier.retry(visit, Ending(elapsed_s=0.1, status=429, retry_after_s=3_600.0)) == 3_600.0
+    rig.frontier.retry(visit, VisitResult(elapsed_s=0.1, status=429, retry_after_s=3_600.0), 3_600.0)
     rig.commit()
     rig.crash(down_s=600.0)
     before_s = rig.clock.now_s()
@@ -274,7 +274,7 @@ def test_a_disqualified_host_is_asked_again_in_its_time_and_one_for_good_is_not(
     refused = rig.take()
     assert refused is not None
     assert (refused.address, refused.refusal) == ("", "robots-unreachable")
-    rig.frontier.finish(refused, Ending())
+    rig.frontier.finish(refused, VisitResult())
     assert rig.take() is None
     assert rig.frontier.due_in_s() == pytest.approx(3_600.0, abs=0.01)
     rig.clock.advance(3_600.0)

@@ -17,7 +17,7 @@ from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.frontier.pace import network_of
 from whimbrel.qualify.robots_fetch import RobotsFinding
 from whimbrel.qualify.verdict import Circumstance, QualifyConfig, judge
-from whimbrel.visit import Ending, HostName, Visit
+from whimbrel.visit import HostName, Visit, VisitResult
 
 ADDRESS = "192.0.2.7"
 
@@ -103,7 +103,7 @@ def test_a_content_network_with_ten_thousand_hosts_has_twenty_requests_in_flight
             assert busy <= len(out) + gate_module.LINE, "the others wait on disk"
         rig.clock.advance(0.2)
         for visit in out[:2]:
-            rig.frontier.finish(visit, Ending(elapsed_s=0.2, status=200))
+            rig.frontier.finish(visit, VisitResult(elapsed_s=0.2, status=200))
             done += 1
         del out[:2]
     assert alone <= 4, "as long as it is not known for a content network"
@@ -351,7 +351,7 @@ def test_a_waiting_question_is_not_overtaken_by_visits_for_ever(directory: Path)
     async def main() -> int:
         first = rig.next()
         assert first is not None
-        rig.frontier.finish(first, Ending(elapsed_s=0.1, status=200))
+        rig.frontier.finish(first, VisitResult(elapsed_s=0.1, status=200))
         waiting = asyncio.create_task(rig.gate.enter(host_of(2, domain=1), ADDRESS, own=True))
         await asyncio.sleep(0)
         for count in range(50):
@@ -359,7 +359,7 @@ def test_a_waiting_question_is_not_overtaken_by_visits_for_ever(directory: Path)
             if visit is None:
                 await waiting
                 return count
-            rig.frontier.finish(visit, Ending(elapsed_s=0.1, status=200))
+            rig.frontier.finish(visit, VisitResult(elapsed_s=0.1, status=200))
         return 50
 
     assert asyncio.run(main()) <= 2
@@ -385,7 +385,7 @@ def test_nobody_in_a_line_waits_for_ever(directory: Path) -> None:
             served.setdefault(visit.url.host, []).append(rig.clock.now_s())
         rig.clock.advance(0.25)
         for visit in out:
-            rig.frontier.finish(visit, Ending(elapsed_s=0.25, status=200))
+            rig.frontier.finish(visit, VisitResult(elapsed_s=0.25, status=200))
         out = []
     longest = max(max(b - a for a, b in pairwise(times)) for times in served.values())
     assert len(served) == 60
@@ -408,7 +408,7 @@ def test_a_host_that_is_called_and_does_not_come_makes_room_for_the_next(directo
     assert rig.take() is None
     rig.clock.advance(2.0)
     assert visits[0] is not None
-    rig.frontier.finish(visits[0], Ending(elapsed_s=2.0, status=200))
+    rig.frontier.finish(visits[0], VisitResult(elapsed_s=2.0, status=200))
     rig.clock.advance(1.0)
     visits.append(rig.take())
     asked = rig.frontier.take_host()
@@ -438,7 +438,7 @@ def test_the_gate_alone_says_how_much_of_a_crawl_delay_is_honoured(
     assert rig.frontier.table.of(url_of("http://h1.d1.example/")).record.last_error == said
     first = rig.next()
     assert first is not None
-    rig.frontier.finish(first, Ending(elapsed_s=0.1, status=200))
+    rig.frontier.finish(first, VisitResult(elapsed_s=0.1, status=200))
     left_s = rig.clock.now_s()
     assert rig.next() is not None
     assert rig.clock.now_s() - left_s == pytest.approx(delay_s)

@@ -24,11 +24,11 @@ def test_the_later_layer_wins_and_each_value_keeps_its_origin(monkeypatch: pytes
     found = combined([("job.toml", job), ("environment", environment()), ("command line", line)])
     options = found.options
     assert (options.delay, options.connections, options.order, options.max_depth) == (2.0, 7, "breadth", None)
-    assert options.set == {"frontier": {"retry_s": 2.0, "park_after": 9}}
+    assert options.set == {"frontier": {"park_after": 9}, "effects": {"retry_s": 2.0}}, "under its present name"
     assert found.origins["delay"] == "environment"
     assert found.origins["connections"] == "job.toml"
     assert found.origins["order"] == "command line"
-    assert found.origins["set.frontier.retry_s"] == "command line"
+    assert found.origins["set.effects.retry_s"] == "command line"
     assert found.origins["set.frontier.park_after"] == "job.toml"
     assert "max_depth" not in found.origins
 
@@ -113,14 +113,15 @@ def test_what_is_no_size_is_no_size(text: str) -> None:
 
 
 def test_settings_of_parts_are_toml_or_plain_words() -> None:
-    found = parsed_settings(["frontier.retry_s=5", "gate.mode=broad", "a.b=[1, 'x']", "frontier.agent = 'me=you'"])
+    found = parsed_settings(["effects.retry_s=5", "gate.mode=broad", "a.b=[1, 'x']", "frontier.agent = 'me=you'"])
     assert found == {
-        "frontier": {"retry_s": 5, "agent": "me=you"},
+        "effects": {"retry_s": 5},
+        "frontier": {"agent": "me=you"},
         "gate": {"mode": "broad"},
         "a": {"b": [1, "x"]},
     }
     assert parsed_settings(["x.injected=1\ny = 2"]) == {"x": {"injected": "1\ny = 2"}}
-    for wrong in ("frontier", "frontier.retry_s", "=5", "frontier=5", ".x=1"):
+    for wrong in ("frontier", "effects.retry_s", "=5", "frontier=5", ".x=1"):
         with pytest.raises(OptionError, match=r"write PART\.KEY=VALUE"):
             parsed_settings([wrong])
 
@@ -173,7 +174,7 @@ def test_a_crawl_remembers_where_its_values_came_from(tmp_path: Path) -> None:
     assert kept.origins == found.origins
     (tmp_path / "job.toml").write_text("delay = 1.5  # slow\n[set.frontier]\nretry_s = 4\n")
     assert stored_job(tmp_path).origins["delay"] == "job.toml"
-    assert stored_job(tmp_path).origins["set.frontier.retry_s"] == "job.toml"
+    assert stored_job(tmp_path).origins["set.effects.retry_s"] == "job.toml"
 
 
 def test_a_job_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

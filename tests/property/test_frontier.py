@@ -16,7 +16,7 @@ from whimbrel.frontier.seen import SeenConfig
 from whimbrel.qualify.api import HostDue, Qualification
 from whimbrel.state.group import Group
 from whimbrel.url import parse
-from whimbrel.visit import Discovered, Ending, HostName, Visit
+from whimbrel.visit import Discovered, HostName, Visit, VisitResult
 
 ROBOTS = "User-agent: *\nDisallow: */no/\n"
 SLACK_S = 0.002 + 1e-6
@@ -140,15 +140,15 @@ class Machine:
         visit = self.out.pop(dice.randrange(len(self.out)))
         kind = dice.choices(["good", "slow", "busy", "broken", "dead"], [60, 5, 6, 6, 23])[0] if visit.address else ""
         ending = {
-            "slow": Ending(elapsed_s=7.0, status=200),
-            "busy": Ending(elapsed_s=0.1, status=dice.choice([429, 503]), retry_after_s=dice.choice([0.0, 40.0])),
-            "broken": Ending(elapsed_s=0.1, status=500, trouble="http-500"),
-            "dead": Ending(elapsed_s=3.0, trouble="timeout", connected=False),
-        }.get(kind, Ending(elapsed_s=0.1, status=200))
+            "slow": VisitResult(elapsed_s=7.0, status=200),
+            "busy": VisitResult(elapsed_s=0.1, status=dice.choice([429, 503]), retry_after_s=dice.choice([0.0, 40.0])),
+            "broken": VisitResult(elapsed_s=0.1, status=500, trouble="http-500"),
+            "dead": VisitResult(elapsed_s=3.0, trouble="timeout", connected=False),
+        }.get(kind, VisitResult(elapsed_s=0.1, status=200))
         again_s = None
         if kind in ("busy", "broken", "dead") and visit.attempt < 3:
-            again_s = self.rig.frontier.retry(visit, ending)
-            assert again_s == max(30.0 * 4 ** (visit.attempt - 1), ending.retry_after_s)
+            again_s = max(30.0 * 4 ** (visit.attempt - 1), ending.retry_after_s)
+            self.rig.frontier.retry(visit, ending, again_s)
         else:
             self.rig.frontier.finish(visit, ending)
         self.model.end(visit, ending, again_s=again_s)

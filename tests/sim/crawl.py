@@ -9,7 +9,7 @@ from typing import Any
 from tests.sim.web import Served
 
 QUICK = {
-    "frontier.retry_s": 0.2,
+    "effects.retry_s": 0.2,
     "gate.max_crawl_delay_s": 0.05,
     "frontier.park_s": "[0.5, 1.0]",
     "qualifier.retry_s": 0.3,

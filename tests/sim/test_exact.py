@@ -28,7 +28,7 @@ def wild(hosts: int, pages: int, often: float, slow: float, endless: float) -> W
 
 OTHERS = ("depth", "ascend")
 PATIENT = {"transport.connect_timeout_s": 10.0, "transport.first_byte_timeout_s": 12.0, "transport.timeout_s": 30.0,
-           "frontier.retry_s": 2.0, "resolver.min_ttl_s": 7200.0, "resolver.timeout_s": 20.0,
+           "effects.retry_s": 2.0, "resolver.min_ttl_s": 7200.0, "resolver.timeout_s": 20.0,
            "resolver.tries": 7}  # fmt: skip
 """The server of a large web is a Python process that makes bombs of 256 MB between two answers, also of DNS: a host
 that answers two questions well and the third badly must not be asked again because of that."""

@@ -27,7 +27,7 @@ HASTE = {
     "transport.first_byte_timeout_s": 2.7,
     "transport.idle_timeout_s": 1.2,
     "transport.min_speed_window_s": 1.2,
-    "frontier.retry_s": 0.1,
+    "effects.retry_s": 0.1,
 }
 ENVIRONMENT = dict.fromkeys(("http_proxy", "https_proxy", "ALL_PROXY"), "http://127.0.0.1:9/")
 """Nobody listens there: a crawl that used them would fetch nothing."""

@@ -75,7 +75,7 @@ def _job(running: RunningWeb) -> dict[str, Any]:
         "resolver": f"127.0.0.1:{running.dns_port}",
         "ca": running.ca,
         "allow_network": ["127.0.0.0/8"],
-        "set": {"frontier": {"retry_s": 0.5}},
+        "set": {"effects": {"retry_s": 0.5}},
     }
 
 

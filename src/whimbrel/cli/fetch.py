@@ -10,7 +10,7 @@ import typer
 
 from whimbrel.clock import SystemClock
 from whimbrel.dedupe.api import Fingerprinted
-from whimbrel.fetch.api import Exchange, Fetched
+from whimbrel.fetch.api import Exchange
 from whimbrel.fetch.curl import CurlTransport
 from whimbrel.fetch.option import CurlConfig
 from whimbrel.fetch.resolver import DnsConfig, DnsResolver
@@ -109,7 +109,7 @@ def _story(url: Url, found: Qualification, verdict: str, exchange: Exchange | No
     if exchange is None:
         return story
     visit = Visit(Request(url), 0, "", 0, 99, exchange.address, b"")
-    parsed = parser.process(Fingerprinted(Fetched(visit, exchange), b""))[0]
+    parsed = parser.process(Fingerprinted(visit, exchange, b""))[0]
     story |= {
         "outcome": parsed.outcome.value,
         "reason": parsed.reason,

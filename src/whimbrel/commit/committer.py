@@ -146,11 +146,11 @@ class Committer:
 
     def _append(self, work: Work) -> list[RecordPlace | None]:
         """Where each visit's content is: its first record that is no metadata. None where it has none."""
-        captures = [capture for kept in work.kept for capture in kept.captures]
+        captures = [capture for settled in work.visits for capture in settled.captures]
         found = iter(self._archive.append(captures + work.captures))
         places: list[RecordPlace | None] = []
-        for kept in work.kept:
-            placed = [(capture, next(found)) for capture in kept.captures]
+        for settled in work.visits:
+            placed = [(capture, next(found)) for capture in settled.captures]
             places.append(next((place for capture, place in placed if not isinstance(capture, MetadataCapture)), None))
         return places
 

@@ -16,7 +16,7 @@ from whimbrel.clock import Clock
 from whimbrel.commit.committed import Committed
 from whimbrel.commit.committer import Committer, Settings, recovered
 from whimbrel.commit.crash import Crash
-from whimbrel.commit.work import Kept, Work, payload_bytes
+from whimbrel.commit.work import SettledVisit, Work, payload_bytes
 from whimbrel.disk import Disk
 from whimbrel.error import StorageTrouble
 from whimbrel.facts.store import FactsConfig, ParquetFacts
@@ -182,17 +182,17 @@ class Journal(Provider, Observable):
         config: JournalConfig = self.config
         return (
             self._work.bytes >= config.group_bytes
-            or len(self._work.kept) + len(self._work.captures) + len(self._work.handled) >= config.group_visits
+            or len(self._work.visits) + len(self._work.captures) + len(self._work.handled) >= config.group_visits
         )
 
     def before_seal(self, write_down: Callable[[], None]) -> None:
         self._before.append(write_down)
 
-    def add(self, kept: Kept) -> None:
+    def add(self, settled: SettledVisit) -> None:
         work = self._work
-        work.kept.append(kept)
-        work.bytes += kept.body_bytes
-        page = kept.parsed.page
+        work.visits.append(settled)
+        work.bytes += settled.body_bytes
+        page = settled.page
         if page is not None:
             work.bytes += len(page.text) + _LINK_BYTES * len(page.links)
         if self._writing is None and self._full:
@@ -261,10 +261,10 @@ class Journal(Provider, Observable):
                     raise
                 await asyncio.sleep(min(1.0, self.config.every_s))
         self.state.forget(group)
-        for kept in work.kept:
-            response = kept.parsed.fetched.exchange.response
-            if response is not None:
-                response.document.close()
+        for settled in work.visits:
+            exchange = settled.exchange
+            if exchange is not None and exchange.response is not None:
+                exchange.response.document.close()
         self._writing = None
         self._say("")
         if self._full:

@@ -7,7 +7,7 @@ import xxhash
 
 from whimbrel.archive.api import RecordPlace
 from whimbrel.archive.record import digest_text
-from whimbrel.commit.work import Kept, Work
+from whimbrel.commit.work import SettledVisit, Work
 from whimbrel.dedupe.simhash import simhashes
 from whimbrel.facts.item import HIDDEN, ItemRows
 from whimbrel.facts.links import PageLinks
@@ -36,14 +36,12 @@ REQUEUED: Final = "requeued"
 
 def rows(work: Work, places: list[RecordPlace | None], *, text: bool, simhash: bool) -> dict[str, Any]:
     """All tables' new rows; `places` has one for each visit that was kept."""
-    stored = [(kept, place) for kept, place in zip(work.kept, places, strict=True) if kept.parsed.outcome in _PAGES]
-    texts = ["" if kept.parsed.page is None else kept.parsed.page.text for kept, _ in stored]
+    stored = [(settled, place) for settled, place in zip(work.visits, places, strict=True) if settled.outcome in _PAGES]
+    texts = ["" if settled.page is None else settled.page.text for settled, _ in stored]
     hashes = simhashes(texts) if simhash else [None] * len(stored)
     pages: list[Any] = [page_row(*page, found, text=text) for page, found in zip(stored, hashes, strict=True)]
-    links: list[Any] = [
-        page_links(kept) for kept, _ in stored if kept.parsed.page is not None and kept.parsed.page.links
-    ]
-    fetches = [fetch_row(kept) for kept in work.kept]
+    links: list[Any] = [page_links(settled) for settled, _ in stored if settled.page is not None and settled.page.links]
+    fetches = [fetch_row(settled) for settled in work.visits]
     fetches += [dropped_row(*dropped) for dropped in work.dropped]
     fetches += [requeued_row(*requeued) for requeued in work.requeued]
     found = {"pages": pages, "links": links, "fetches": fetches, "hosts": work.hosts, "events": work.events}
@@ -55,9 +53,9 @@ def _items(work: Work) -> dict[str, Any]:
     found: dict[str, Any] = {table: ItemRows((*columns, *HIDDEN), []) for table, columns in work.tables.items()}
     runs: list[Any] = []
     looked = [
-        (kept.parsed.fetched.visit.url.text, kept.parsed.fetched.exchange.started_s, kept.parsed.handled)
-        for kept in work.kept
-        if kept.parsed.handled is not None and kept.parsed.outcome in _PAGES
+        (settled.visit.url.text, settled.at_s, settled.handled)
+        for settled in work.visits
+        if settled.handled is not None and settled.outcome in _PAGES
     ]
     for url, at_s, handled in (*looked, *work.handled):
         run, rows = handled_rows(url, at_s, handled)
@@ -83,11 +81,9 @@ def handled_rows(
     return (*row, handled.error, handled.printed), items
 
 
-def page_row(kept: Kept, place: RecordPlace | None, simhash: int | None, *, text: bool) -> tuple[Any, ...]:
-    parsed = kept.parsed
-    fetched, page = parsed.fetched, parsed.page
-    exchange, visit = fetched.exchange, fetched.visit
-    response = exchange.response
+def page_row(settled: SettledVisit, place: RecordPlace | None, simhash: int | None, *, text: bool) -> tuple[Any, ...]:
+    exchange, visit, page = settled.exchange, settled.visit, settled.page
+    response = None if exchange is None else exchange.response
     if response is None:
         raise AssertionError("a page without a response")
     headers, size = response.headers, response.document.size
@@ -101,31 +97,31 @@ def page_row(kept: Kept, place: RecordPlace | None, simhash: int | None, *, text
     file, offset, width = ("", 0, 0) if place is None else (place.file, place.offset, place.length)
     return (
         *(_url_id(visit.url.text), visit.url.text, visit.url.host, response.status, mime, charset, length, size),
-        *(title, description, language, canonical, robots, visit.depth, exchange.started_s),
+        *(title, description, language, canonical, robots, visit.depth, settled.at_s),
         *(headers.get("etag", ""), headers.get("last-modified", "")),
-        *(digest_text(parsed.digest), int.from_bytes(parsed.digest[:8], "big"), simhash),
-        *(parsed.duplicate_of, response.truncated, file, offset, width, words),
+        *(digest_text(settled.digest), int.from_bytes(settled.digest[:8], "big"), simhash),
+        *("" if settled.earlier is None else settled.earlier.url, response.truncated, file, offset, width, words),
     )
 
 
-def page_links(kept: Kept) -> PageLinks:
-    page, source = kept.parsed.page, kept.parsed.fetched.visit.url.text
+def page_links(settled: SettledVisit) -> PageLinks:
+    page, source = settled.page, settled.visit.url.text
     links = NO_LINKS if page is None else page.links
     keys = list(map(_url_id, links.targets))
     return PageLinks(_url_id(source), source, keys, links.targets, links.anchors, links.rels, links.kinds)
 
 
-def fetch_row(kept: Kept) -> tuple[Any, ...]:
-    parsed = kept.parsed
-    exchange, visit = parsed.fetched.exchange, parsed.fetched.visit
-    response = exchange.response
+def fetch_row(settled: SettledVisit) -> tuple[Any, ...]:
+    exchange, visit = settled.exchange, settled.visit
+    response = None if exchange is None else exchange.response
+    elapsed_s = 0.0 if exchange is None else exchange.elapsed_s
     status, version, size = (0, "", 0)
     if response is not None:
         status, version, size = response.status, response.http_version, response.document.size
     return (
-        *(visit.url.text, visit.url.host, visit.address, parsed.outcome.value, parsed.reason, status, version),
-        *(exchange.started_s, round(exchange.elapsed_s * 1000, 3), size, visit.attempt, parsed.redirect_to),
-        *(kept.retry_at_s or None, visit.source),
+        *(visit.url.text, visit.url.host, visit.address, settled.outcome.value, settled.reason, status, version),
+        *(settled.at_s, round(elapsed_s * 1000, 3), size, visit.attempt, settled.redirect_to),
+        *(settled.retry_at_s or None, visit.source),
     )
 
 

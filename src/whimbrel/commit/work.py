@@ -6,21 +6,41 @@ from typing import Any
 import msgspec
 
 from whimbrel.archive.api import Capture, RevisitCapture
-from whimbrel.parse.api import Handled, Parsed
+from whimbrel.dedupe.api import Earlier
+from whimbrel.fetch.api import Exchange
+from whimbrel.outcome import Outcome
+from whimbrel.parse.api import Handled, Page
+from whimbrel.visit import Visit
 
 
-class Kept(msgspec.Struct, gc=False):
-    """A visit that is over, with what the tables need to know of it."""
+class SettledVisit(msgspec.Struct, frozen=True, gc=False):
+    """A visit that is over: what the archive keeps of it, and what the tables need to know."""
 
-    parsed: Parsed
+    visit: Visit
+    outcome: Outcome
+    reason: str
+    at_s: float
+    """Wall clock, when it began."""
+    exchange: Exchange | None = None
+    """None when no request was made."""
+    page: Page | None = None
+    """None when there was no document to read."""
+    digest: bytes = b""
+    """SHA-1 of the payload as received; empty when there is none."""
+    earlier: Earlier | None = None
+    """The capture that brought the same payload before."""
+    redirect_to: str = ""
+    handled: Handled | None = None
+    """What handlers made of the page; None when none looked at it."""
     captures: tuple[Capture, ...] = ()
     """None when nothing of it goes to the archive. The first is the answer; what was derived from it follows."""
     retry_at_s: float = 0.0
+    """When it is made again; 0 when it is not."""
 
     @property
     def body_bytes(self) -> int:
         """What it holds until it is durable: the body, and what was derived from that."""
-        response = self.parsed.fetched.exchange.response
+        response = None if self.exchange is None else self.exchange.response
         size = 0 if response is None else response.document.size
         return size + payload_bytes(self.captures[1:]) if len(self.captures) > 1 else size
 
@@ -28,10 +48,10 @@ class Kept(msgspec.Struct, gc=False):
 class Work:
     """Filled on the event loop's thread, then sealed and handed to the committer; never changed after that."""
 
-    __slots__ = ("bytes", "captures", "dropped", "events", "handled", "hosts", "kept", "requeued", "tables")
+    __slots__ = ("bytes", "captures", "dropped", "events", "handled", "hosts", "requeued", "tables", "visits")
 
     def __init__(self) -> None:
-        self.kept: list[Kept] = []
+        self.visits: list[SettledVisit] = []
         self.captures: list[Capture] = []
         """Those that belong to no visit: an import finds conversions and metadata."""
         self.dropped: list[tuple[str, str, str, float]] = []
@@ -47,7 +67,7 @@ class Work:
         self.bytes = 0
 
     def __bool__(self) -> bool:
-        return any((self.kept, self.captures, self.dropped, self.requeued, self.hosts, self.events, self.handled))
+        return any((self.visits, self.captures, self.dropped, self.requeued, self.hosts, self.events, self.handled))
 
 
 def payload_bytes(captures: Iterable[Capture]) -> int:

@@ -149,15 +149,20 @@ def status(running: LiveCrawl) -> Status:
     )
 
 
+<<<<<<< HEAD
 def _vitals(running: LiveCrawl, progress: Progress, free: int, used: int) -> Vitals:
     frontier, settlement = running.frontier, running.settlement
+=======
+def _vitals(running: Running, progress: Progress, free: int, used: int) -> Vitals:
+    frontier, effects = running.frontier, running.effects
+>>>>>>> e0906de (effect, route, outcome: each decision on a visit has one home; refusals are no fake exchanges)
     return Vitals(
         progress=progress,
         paused=running.gate.paused,
         due_in_s=frontier.due_in_s(),
         qualifying_most=frontier.config.qualifying,
-        standings={name: int(count) for name, count in settlement.counts("host ").items()},
-        trap=max(settlement.cut.items(), key=lambda pair: pair[1], default=("", 0)),
+        standings={name: int(count) for name, count in effects.counts("host ").items()},
+        trap=max(effects.cut.items(), key=lambda pair: pair[1], default=("", 0)),
         disk_free_bytes=free,
         disk_reserve_bytes=running.journal.config.reserve_bytes,
         memory_bytes=used,

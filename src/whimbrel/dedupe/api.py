@@ -1,30 +1,41 @@
 """The message and the contract of duplicate detection."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
 
-from whimbrel.fetch.api import Fetched
+from whimbrel.fetch.api import Exchange
+from whimbrel.visit import Visit
+
+
+class Earlier(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """The capture that brought a payload first."""
+
+    url: str
+    at_s: float
+    """Wall clock."""
 
 
 class Fingerprinted(msgspec.Struct, frozen=True, gc=False):
     """A visit was made, and its payload was looked up."""
 
-    fetched: Fetched
+    visit: Visit
+    exchange: Exchange
     digest: bytes
     """SHA-1 of the payload as received; empty when there is no response."""
-    duplicate_of: str = ""
-    """The URL that brought the same payload first; empty when none has, or when the answer is not a 2xx."""
-    duplicate_at_s: float = 0.0
-    """Wall clock of that capture; 0 when there is none."""
+    earlier: Earlier | None = None
+    """The capture that brought the same payload first; None when none has, or when the answer is not a 2xx."""
 
 
 class ContentSeen(Protocol):
-    """Which capture brought a payload first. Times are wall clock."""
+    """Which capture brought a payload first. To look one up and to claim it are two steps: between them other visits
+    may claim the same payload, and both may have to ask elsewhere."""
 
-    def find(self, digest: bytes) -> tuple[str, float] | None:
-        """URL and time of the capture that brought it first; None when it is new."""
+    def find(self, digest: bytes, found: Callable[[Earlier | None], None]) -> None:
+        """Look a payload up. `found` is called once, on the event loop, now or later: with the capture that brought it
+        first, or with None when it is new as far as can be told in time. Nothing is claimed by looking."""
 
-    def claim(self, digest: bytes, url: str, at_s: float) -> tuple[str, float] | None:
-        """Remember a payload as part of the open group. When an earlier capture has it, nothing changes and that
-        capture is returned: two visits of one group may bring the same bytes."""
+    def claim(self, digest: bytes, capture: Earlier) -> Earlier | None:
+        """Remember a payload as part of the open group. When an earlier capture is known to have it, nothing changes
+        and that capture is returned. A claim that must be confirmed elsewhere returns None, and takes its time."""

@@ -1,22 +1,52 @@
-"""Fingerprints payloads."""
+"""Fingerprints payloads, and asks whether they have been seen."""
 
+from functools import partial
 from hashlib import sha1
 
-from whimbrel.dedupe.api import ContentSeen, Fingerprinted
+from whimbrel.dedupe.api import ContentSeen, Earlier, Fingerprinted
 from whimbrel.fetch.api import Fetched
-from whimbrel.flow import In, Needs, Out, Sync
+from whimbrel.flow import Concurrent, Config, Delivery, In, Inlet, Needs, Out, Outlet
 
 
-class Dedupe(Sync):
+class DedupeConfig(Config, frozen=True):
+    pending: int = 256
+    """Payloads that may wait for content-seen at once."""
+
+
+class Dedupe(Concurrent[Fetched, Fingerprinted]):
+    """A content-seen that answers at once keeps nothing waiting: the answer goes on in the same step."""
+
+    Config = DedupeConfig
+    live = frozenset({"pending"})
     fetched = In(Fetched)
     fingerprinted = Out(Fingerprinted)
     content = Needs(ContentSeen)
 
-    def process(self, fetched: Fetched) -> tuple[Fingerprinted]:
-        response = fetched.exchange.response
+    @property
+    def source(self) -> Inlet[Fetched]:
+        return self.fetched
+
+    @property
+    def target(self) -> Outlet[Fingerprinted]:
+        return self.fingerprinted
+
+    @property
+    def room(self) -> int:
+        pending: int = self.config.pending
+        return pending
+
+    def begin(self, delivery: Delivery[Fetched]) -> None:
+        visit, exchange = delivery.item.visit, delivery.item.exchange
+        response = exchange.response
         if response is None:
-            return (Fingerprinted(fetched, b""),)
+            self.finish(delivery, Fingerprinted(visit, exchange, b""))
+            return
         # SHA-1 is what WARC-Payload-Digest and CDXJ hold; it names payloads here and guards nothing.
         digest = sha1(response.document.read(), usedforsecurity=False).digest()
-        earlier = self.content.find(digest) if response.has_document else None
-        return (Fingerprinted(fetched, digest, *earlier) if earlier else Fingerprinted(fetched, digest),)
+        if response.has_document:
+            self.content.find(digest, partial(self._found, delivery, digest))
+        else:
+            self.finish(delivery, Fingerprinted(visit, exchange, digest))
+
+    def _found(self, delivery: Delivery[Fetched], digest: bytes, earlier: Earlier | None) -> None:
+        self.finish(delivery, Fingerprinted(delivery.item.visit, delivery.item.exchange, digest, earlier))

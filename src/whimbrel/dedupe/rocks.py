@@ -1,9 +1,11 @@
 """Content-seen in the crawl's state."""
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
+from whimbrel.dedupe.api import Earlier
 from whimbrel.flow import Needs, Provider
 from whimbrel.state.api import State
 
@@ -24,15 +26,17 @@ class RocksContent(Provider):
     state = Needs(State)
 
     async def open(self) -> None:
-        self._young: dict[bytes, tuple[str, float]] = {}
-        self._old: dict[bytes, tuple[str, float]] = {}
+        self._young: dict[bytes, Earlier] = {}
+        self._old: dict[bytes, Earlier] = {}
         self._absent = b""
         """The key that was found missing last, and not claimed since: its claim need not look again."""
-        self._decode = msgspec.msgpack.Decoder(tuple[str, float]).decode
+        self._decode = msgspec.msgpack.Decoder(Earlier).decode
         self._encode = msgspec.msgpack.Encoder().encode
 
-    def find(self, digest: bytes) -> tuple[str, float] | None:
-        key = digest[:_KEY_BYTES]
+    def find(self, digest: bytes, found: Callable[[Earlier | None], None]) -> None:
+        found(self._find(digest[:_KEY_BYTES]))
+
+    def _find(self, key: bytes) -> Earlier | None:
         known = self._young.get(key)
         if known is not None:
             return known
@@ -46,17 +50,16 @@ class RocksContent(Provider):
         self._remember(key, known)
         return known
 
-    def claim(self, digest: bytes, url: str, at_s: float) -> tuple[str, float] | None:
+    def claim(self, digest: bytes, capture: Earlier) -> Earlier | None:
         key = digest[:_KEY_BYTES]
-        earlier = None if key == self._absent else self.find(digest)
+        earlier = None if key == self._absent else self._find(key)
         if earlier is None:
             self._absent = b""
-            capture = (url, at_s)
             self.state.put(_SPACE, key, self._encode(capture))
             self._remember(key, capture)
         return earlier
 
-    def _remember(self, key: bytes, capture: tuple[str, float]) -> None:
+    def _remember(self, key: bytes, capture: Earlier) -> None:
         self._young[key] = capture
         if len(self._young) > _CACHED // 2:
             self._old, self._young = self._young, {}

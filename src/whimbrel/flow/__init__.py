@@ -4,7 +4,8 @@ After Hunyadi 2007 §3. It knows nothing of crawling.
 
 - A *component* (`component.py`) consumes, transforms and produces. A synchronous one (`Sync`) is a function: it waits
   until every input it declares has an item, and is done with it when all it produced has been taken. An asynchronous
-  one (`Async`) runs itself and is woken by any input and by room on any output. Both declare typed ports (`port.py`).
+  one (`Async`) runs itself and is woken by any input and by room on any output; `Concurrent` (`concurrent.py`) is one
+  that has several items under way. All declare typed ports (`port.py`).
 - A *connector* joins an output to an input. `direct` is a function call: chains of synchronous components fuse
   (`chain.py`). `queue` is a bounded FIFO (`queue.py`). Whatever the kind, the contract is the one in `api.py`: ordered,
   bounded, and an item is kept until its consumer has acknowledged it. Components cannot tell which kind they have.
@@ -28,6 +29,7 @@ Everything of a job runs on one event loop, except the `process` of synchronous 
 from whimbrel.flow.api import Batch, Connector, Intake, Supply
 from whimbrel.flow.check import Plan, check
 from whimbrel.flow.component import Async, Component, Config, Provider, Sync
+from whimbrel.flow.concurrent import Concurrent
 from whimbrel.flow.error import (
     BadWiring,
     ChangeFailed,
@@ -51,6 +53,7 @@ __all__ = [
     "Component",
     "ComponentFailed",
     "ComponentSpec",
+    "Concurrent",
     "Config",
     "Connector",
     "ConnectorBroken",

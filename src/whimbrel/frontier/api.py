@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from whimbrel.visit import Discovered, Ending, HostName, Visit
+from whimbrel.visit import Discovered, HostName, Visit, VisitResult
 
-__all__ = ["Discovered", "Ending", "Frontier", "HostName", "UrlSeen", "Visit"]
+__all__ = ["Discovered", "Frontier", "HostName", "UrlSeen", "Visit", "VisitResult"]
 
 
 class UrlSeen(Protocol):
@@ -37,11 +37,11 @@ class Frontier(Protocol):
         """Seconds until `take` may give another answer, if nothing else changes; None when that is not a matter of
         time."""
 
-    def finish(self, visit: Visit, ending: Ending) -> None:
+    def finish(self, visit: Visit, ending: VisitResult) -> None:
         """The visit has its final outcome: forget the entry."""
 
-    def retry(self, visit: Visit, ending: Ending) -> float:
-        """The visit is to be made again; returns in how many seconds at the earliest."""
+    def retry(self, visit: Visit, ending: VisitResult, after_s: float) -> None:
+        """The visit is to be made again, in so many seconds at the earliest."""
 
     @property
     def empty(self) -> bool:

@@ -34,7 +34,7 @@ from whimbrel.state.api import State
 from whimbrel.url.domain import Domains
 from whimbrel.url.glob import Globs
 from whimbrel.url.key import Keys
-from whimbrel.visit import Discovered, Ending, HostName, Visit
+from whimbrel.visit import Discovered, HostName, Visit, VisitResult
 
 _META: Final = b"frontier"
 _LOST_S: Final = 1e-6
@@ -49,7 +49,7 @@ class DiskFrontier(Provider, Observable):
     Config = FrontierConfig
     live = frozenset(
         {"order", "max_pages", "max_pages_per_host", "max_bytes_per_s", "max_pages_per_s", "refuse", "max_queries"}
-        | {"retry_s", "park_after", "park_s", "qualifying", "new_hosts"}
+        | {"park_after", "park_s", "qualifying", "new_hosts"}
     )
     fixed = "visits under way and the queues belong to it"
     lasting = frozenset({"mode"})
@@ -350,24 +350,21 @@ class DiskFrontier(Provider, Observable):
         next_s = min((time_s for time_s in times if time_s is not None), default=None)
         return None if next_s is None else max(0.0, next_s - now_s)
 
-    def finish(self, visit: Visit, ending: Ending) -> None:
+    def finish(self, visit: Visit, ending: VisitResult) -> None:
         host = self.table.get(visit.token[:10])
         self._visiting -= 1
         self._queues.settle(host, visit.token)
         self._meta.queued -= 1
         self._left(host, visit, ending)
 
-    def retry(self, visit: Visit, ending: Ending) -> float:
+    def retry(self, visit: Visit, ending: VisitResult, after_s: float) -> None:
         host = self.table.get(visit.token[:10])
         self._visiting -= 1
-        backoff_s: float = self.config.retry_s * 4 ** (visit.attempt - 1)
-        after_s = max(backoff_s, ending.retry_after_s)
         entry = next_try(visit)
         self._queues.postpone(host, visit.token, entry, self.clock.now_s() + self._turns.wall_s + after_s)
         self._left(host, visit, ending)
-        return after_s
 
-    def _left(self, host: Host, visit: Visit, ending: Ending) -> None:
+    def _left(self, host: Host, visit: Visit, ending: VisitResult) -> None:
         """A visit is over: the paces begin their delays, the host's health is judged, and it waits for its
         next turn."""
         if visit.address:

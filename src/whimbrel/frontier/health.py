@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from whimbrel.frontier.host import HostRecord
-from whimbrel.visit import Ending
+from whimbrel.visit import VisitResult
 
 
-def judged(record: HostRecord, ending: Ending, park_after: int, park_s: Sequence[float]) -> float:
+def judged(record: HostRecord, ending: VisitResult, park_after: int, park_s: Sequence[float]) -> float:
     """Enter a visit's ending into a host's record; returns for how many seconds the host is to be parked, 0 if not.
 
     After `park_after` failures in a row, of connections, TLS or DNS, it is parked with its whole queue, longer each

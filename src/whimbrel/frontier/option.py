@@ -21,8 +21,6 @@ class FrontierConfig(Config, frozen=True):
     """Requests for pages per second, all hosts together."""
     refuse: tuple[str, ...] = ()
     """Patterns with `*`: a queued URL that matches one is not visited, and ends as `denied`."""
-    retry_s: float = 30.0
-    """Before the second try; four times as long before each further one."""
     park_after: int = 5
     """Failures in a row, of connections, TLS or DNS, after which a host is parked with its queue."""
     park_s: tuple[float, ...] = (900.0, 3_600.0, 21_600.0, 86_400.0)

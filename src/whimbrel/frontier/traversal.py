@@ -1,10 +1,9 @@
 """Takes what the frontier lets out, until there is nothing left to wait for."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from whimbrel.clock import Clock
-from whimbrel.fetch.api import Exchange, Fetched
 from whimbrel.flow import Async, Config, Needs, Out
 from whimbrel.frontier.api import Frontier
 from whimbrel.qualify.api import HostDue
@@ -40,6 +39,11 @@ class Committing(Protocol):
     def listen(self, changed: Callable[[], None]) -> None: ...
 
 
+class Refusals(Protocol):
+    def refuse(self, visit: Visit) -> None:
+        """A visit is over without a request: robots.txt forbids it, or its host was given up."""
+
+
 class Traversal(Async):
     """While the commit is behind nothing is let out: this is the crawl's back-pressure, and how it pauses when the
     disk is full."""
@@ -47,12 +51,10 @@ class Traversal(Async):
     Config = TraversalConfig
     live = frozenset({"patience_s"})
     visits = Out(Visit)
-    refused = Out(Fetched)
-    """Visits that are over without a request: robots.txt forbids them, or their host was given up."""
     hosts = Out(HostDue)
     frontier = Needs(Qualifying)
     journal = Needs(Committing)
-    clock = Needs(Clock)
+    effects = Needs(Refusals)
 
     async def run(self) -> None:
         self.frontier.listen(self.activity.set)
@@ -72,7 +74,8 @@ class Traversal(Async):
         if visit is not None and visit.address:
             await self.visits.put(visit)
         elif visit is not None:
-            await self.refused.put(self._without_request(visit))
+            self.effects.refuse(visit)
+            await asyncio.sleep(0)
         due = self.frontier.take_host()
         if due is not None:
             await self.hosts.put(due)
@@ -85,7 +88,3 @@ class Traversal(Async):
             return False
         due_s = frontier.due_in_s()
         return due_s is None or due_s > self.config.patience_s
-
-    def _without_request(self, visit: Visit) -> Fetched:
-        wall_s = self.clock.wall_s()
-        return Fetched(visit, Exchange(None, visit.refusal, False, "", b"", wall_s, 0.0))  # noqa: FBT003

@@ -67,10 +67,10 @@ class Handlers(Async):
     def _task(self, parsed: Parsed) -> HandlerTask | None:
         """None when there is nothing to ask."""
         rules, page = self.pool.rules, parsed.page
-        response = parsed.fetched.exchange.response
+        response = parsed.exchange.response
         if page is None or response is None:
             return None
-        url = parsed.fetched.visit.url.text
+        url = parsed.visit.url.text
         handle = bool(rules.matching(url, page.mime))
         links = self._unjudged(page) if rules.filters else ()
         if not handle and not links:
@@ -82,8 +82,8 @@ class Handlers(Async):
             response.document.read() if handle else b"",
             page.mime,
             media_type(response.header("content-type") or "")[1],
-            parsed.fetched.visit.depth,
-            parsed.fetched.exchange.started_s,
+            parsed.visit.depth,
+            parsed.exchange.started_s,
         )
         return HandlerTask(raw, handle, links)
 

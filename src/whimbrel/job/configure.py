@@ -11,6 +11,7 @@ from whimbrel.flow.component import Wired
 from whimbrel.flow.wiring import Wiring
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.job.handling import rules_of, with_handlers
+from whimbrel.job.legacy import current_wiring
 from whimbrel.job.options import CrawlOptions, OptionError
 from whimbrel.job.parts import wiring
 from whimbrel.job.value import is_pattern
@@ -85,7 +86,8 @@ def _parted(base: Wiring) -> Wiring:
 def base_wiring(options: CrawlOptions, directory: Path) -> Wiring:
     """The wiring that the options name; one that lies in the crawl's directory goes where it goes."""
     own = directory / options.wiring
-    return wiring(str(own) if "/" not in options.wiring and own.is_file() else options.wiring)
+    found = wiring(str(own) if "/" not in options.wiring and own.is_file() else options.wiring)
+    return current_wiring(found, wiring("standalone"))
 
 
 def _has(kind: type[Wired], key: str) -> bool:
@@ -130,7 +132,7 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
         },
         "qualifier": {"agent": token, "robots": options.robots},
         "parser": {"agent": token, "requisites": options.requisites},
-        "settlement": {"mime": options.mime},
+        "effects": {"mime": options.mime},
         "downloader": {"connections": options.connections},
         "resolver": {"server": options.resolver},
         "transport": {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from whimbrel.commit.journal import Journal
-from whimbrel.commit.settlement import Settlement
+from whimbrel.effect.effects import Effects
 from whimbrel.flow import Job, Registry
 from whimbrel.frontier.disk import DiskFrontier
 from whimbrel.frontier.gate import Gate
@@ -54,8 +54,8 @@ class LiveCrawl:
         return cast("Journal", self.job.graph.providers["journal"])
 
     @property
-    def settlement(self) -> Settlement:
-        return cast("Settlement", self.job.graph.providers["settlement"])
+    def effects(self) -> Effects:
+        return cast("Effects", self.job.graph.providers["effects"])
 
     def progress(self) -> Progress | None:
         """The numbers of this moment; None while the crawl is not up."""

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, get_args, get_type_hints
 import msgspec
 
 from whimbrel.error import UsageError
+from whimbrel.job.legacy import current_settings
 from whimbrel.job.unit import UnitError, duration_s, size_bytes
 from whimbrel.job.value import trouble
 
@@ -105,7 +106,7 @@ class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     handlers: tuple[str, ...] = ()
     """Names of a program's own handlers, filled in by it: without them the crawl is not to be resumed."""
     set: dict[str, dict[str, Any]] = {}
-    """Configuration of single parts: `[set.frontier]` with `retry_s = 5`."""
+    """Configuration of single parts: `[set.effects]` with `retry_s = 5`."""
 
 
 _TABLES: Final = ("set", "delays")
@@ -131,7 +132,7 @@ def combined(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> ResolvedOptions
             _check_key(key, origin)
             if key == "set":
                 values["set"] = {**values.get("set", {})}
-                for part, settings in _tables(value, origin):
+                for part, settings in current_settings(_tables(value, origin)).items():
                     values["set"][part] = {**values["set"].get(part, {}), **settings}
                     origins |= {f"set.{part}.{name}": origin for name in settings}
             else:
@@ -140,10 +141,10 @@ def combined(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> ResolvedOptions
     return ResolvedOptions(_converted(values, origins), origins)
 
 
-def _tables(value: Any, origin: str) -> list[tuple[str, dict[str, Any]]]:
+def _tables(value: Any, origin: str) -> dict[str, dict[str, Any]]:
     if not isinstance(value, dict) or not all(isinstance(settings, dict) for settings in value.values()):
-        raise OptionError(f"{origin}: set: write a table for each part: [set.frontier] with retry_s = 5")
-    return list(value.items())
+        raise OptionError(f"{origin}: set: write a table for each part: [set.effects] with retry_s = 5")
+    return value
 
 
 def _converted(values: dict[str, Any], origins: Mapping[str, str]) -> CrawlOptions:

@@ -7,9 +7,9 @@ from whimbrel.flow import Registry, Wiring
 from whimbrel.flow.toml import read_wiring
 
 _COMPONENTS: Final = {
-    "archivist": "whimbrel.commit.archivist:Archivist",
+    "archivist": "whimbrel.effect.archivist:Archivist",
     "dedupe": "whimbrel.dedupe.dedupe:Dedupe",
-    "distributor": "whimbrel.frontier.distributor:Distributor",
+    "distributor": "whimbrel.route.distributor:Distributor",
     "downloader": "whimbrel.fetch.downloader:Downloader",
     "handlers": "whimbrel.handle.component:Handlers",
     "parser": "whimbrel.parse.parser:Parser",
@@ -23,13 +23,13 @@ _PROVIDERS: Final = {
     "disk-frontier": "whimbrel.frontier.disk:DiskFrontier",
     "disk-seen": "whimbrel.frontier.seen:DiskSeen",
     "dns-resolver": "whimbrel.fetch.resolver:DnsResolver",
+    "effects": "whimbrel.effect.effects:Effects",
     "gate": "whimbrel.frontier.gate:Gate",
     "handler-code": "whimbrel.handle.pool:HandlerCode",
     "handler-pool": "whimbrel.handle.pool:HandlerPool",
     "journal": "whimbrel.commit.journal:Journal",
     "rocks-state": "whimbrel.state.rocks:RocksState",
-    "router": "whimbrel.frontier.router:Router",
-    "settlement": "whimbrel.commit.settlement:Settlement",
+    "router": "whimbrel.route.router:Router",
     "static-resolver": "whimbrel.fetch.resolver:StaticResolver",
     "scheme-transports": "whimbrel.fetch.transports:Transports",
     "system-clock": "whimbrel.clock:SystemClock",

@@ -13,7 +13,7 @@ def parsed_settings(texts: list[str]) -> dict[str, dict[str, Any]]:
         name, equals, value = text.partition("=")
         part, dot, key = name.strip().partition(".")
         if not (equals and dot and part and key):
-            raise OptionError(f"--set {text}: write PART.KEY=VALUE, for example frontier.retry_s=5")
+            raise OptionError(f"--set {text}: write PART.KEY=VALUE, for example effects.retry_s=5")
         found.setdefault(part, {})[key] = setting_value(value.strip())
     return found
 
@@ -25,7 +25,7 @@ def parsed_changes(texts: list[str]) -> dict[str, Any]:
     for text in options:
         name, equals, value = text.partition("=")
         if not equals:
-            raise OptionError(f"--set {text}: write KEY=VALUE, for example order=depth or frontier.retry_s=5")
+            raise OptionError(f"--set {text}: write KEY=VALUE, for example order=depth or effects.retry_s=5")
         found[name.strip()] = setting_value(value.strip())
     settings = parsed_settings([text for text in texts if text not in options])
     return found | ({"set": settings} if settings else {})

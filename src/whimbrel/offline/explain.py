@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from whimbrel.flow import check
-from whimbrel.frontier.router import Router, RouterConfig
 from whimbrel.job.configure import configured
 from whimbrel.job.parts import registry
 from whimbrel.job.stored import stored_job
 from whimbrel.parse.api import Link, Links, Page
+from whimbrel.route.router import Router, RouterConfig
 from whimbrel.url import Url
 from whimbrel.visit import Request, Visit
 
@@ -58,7 +58,7 @@ def _verdict(directory: Path, url: Url) -> dict[str, Any]:
     visit = Visit(Request(seed), 0, "", 0, 1, "", b"")
     route = router.route(visit, Page(mime="text/html", links=Links.of([Link(url.text)])))
     is_seed = any(url.text == seed.text for seed in router.seeds)
-    refusal = route.dropped[0][1] if route.dropped else next(iter(route.refused), "")
+    refusal = route.dropped[0].reason if route.dropped else next(iter(route.refused), "")
     return {"seed": is_seed, "verdict": "" if is_seed else refusal}
 
 

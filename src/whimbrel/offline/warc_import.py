@@ -32,10 +32,11 @@ from whimbrel.archive.api import (
 from whimbrel.clock import SystemClock
 from whimbrel.commit.committed import NotACrawl, read_committed
 from whimbrel.commit.journal import Journal, JournalConfig
-from whimbrel.commit.settlement import captures_of
-from whimbrel.commit.work import Kept
-from whimbrel.dedupe.dedupe import Dedupe
+from whimbrel.commit.work import SettledVisit
+from whimbrel.dedupe.api import Earlier, Fingerprinted
 from whimbrel.dedupe.rocks import RocksContent
+from whimbrel.effect.capture import captures_of
+from whimbrel.effect.effects import decide_document
 from whimbrel.error import WhimbrelError
 from whimbrel.fetch.api import Exchange, Fetched, Response
 from whimbrel.fetch.document import MemoryDocument
@@ -123,10 +124,10 @@ class _Import:
     async def run(self, files: list[Path]) -> Imported:
         state = RocksState(RocksConfig(directory=str(self._directory)))
         self._journal = Journal(JournalConfig(directory=str(self._directory), reserve_bytes=0))
-        self._content, self._dedupe, self._parser = RocksContent(), Dedupe(), Parser(ParserConfig(max_tries=1))
+        self._content, self._parser = RocksContent(), Parser(ParserConfig())
         for part, name, other in (
             (self._journal, "state", state), (self._journal, "clock", SystemClock()), (self._content, "state", state),
-            (self._dedupe, "content", self._content), (self._parser, "clock", SystemClock()),
+            (self._parser, "clock", SystemClock()),
         ):  # fmt: skip
             part.bind(name, other)
         async with AsyncExitStack() as opened:
@@ -178,14 +179,29 @@ class _Import:
             self._journal.add_capture(_capture(record))
             counters[_NO_VISIT] += 1
             return
-        parsed = self._judged(self._parser.process(self._dedupe.process(fetched)[0])[0])
-        self._journal.add(Kept(parsed, tuple(_captures(record, parsed))))
+        parsed = self._parser.process(self._fingerprinted(fetched))[0]
+        outcome, reason, earlier = decide_document(parsed, self._content)
+        self._journal.add(
+            SettledVisit(
+                parsed.visit,
+                outcome,
+                reason,
+                parsed.exchange.started_s,
+                parsed.exchange,
+                parsed.page,
+                parsed.digest,
+                earlier,
+                parsed.redirect_to,
+                parsed.handled,
+                tuple(_captures(record, parsed, earlier)),
+            )
+        )
         response = fetched.exchange.response
         counters["visits"] += 1
         counters["bytes"] += 0 if response is None else response.document.size
-        counters[f"outcome {parsed.outcome.value}"] += 1
-        counters[f"reason {parsed.outcome.value} {parsed.reason}"] += 1
-        self._found.pages += parsed.outcome in (Outcome.STORED, Outcome.DUPLICATE)
+        counters[f"outcome {outcome.value}"] += 1
+        counters[f"reason {outcome.value} {reason}"] += 1
+        self._found.pages += outcome in (Outcome.STORED, Outcome.DUPLICATE)
 
     def _fetched(self, record: ForeignRecord) -> Fetched | None:
         """A record as a visit; None for one that was none, or whose payload is nowhere."""
@@ -221,19 +237,23 @@ class _Import:
         status, plain, version, headers = found
         return Response(status, plain, version, headers, MemoryDocument(payload), record.truncated)
 
-    def _judged(self, parsed: Parsed) -> Parsed:
-        """Claim a new payload, as a crawl does."""
-        if parsed.outcome is Outcome.STORED and parsed.claims:
-            self._content.claim(parsed.digest, parsed.fetched.visit.url.text, parsed.fetched.exchange.started_s)
-        return parsed
+    def _fingerprinted(self, fetched: Fetched) -> Fingerprinted:
+        response = fetched.exchange.response
+        if response is None:
+            return Fingerprinted(fetched.visit, fetched.exchange, b"")
+        digest = hashlib.sha1(response.document.read(), usedforsecurity=False).digest()
+        found: list[Earlier | None] = [None]
+        if response.has_document:
+            self._content.find(digest, found.append)
+        return Fingerprinted(fetched.visit, fetched.exchange, digest, found[-1])
 
 
-def _captures(record: ForeignRecord, parsed: Parsed) -> Iterator[Capture]:
+def _captures(record: ForeignRecord, parsed: Parsed, earlier: Earlier | None) -> Iterator[Capture]:
     """As a crawl would keep it, but of the same kind, with the same id, and with the fields that stood beside it."""
     if record.kind == "resource":
         yield _capture(record)
         return
-    for capture in captures_of(parsed):
+    for capture in captures_of(parsed, earlier):
         if isinstance(capture, ResponseCapture):
             yield msgspec.structs.replace(capture, metadata=record.metadata, record_id=record.record_id)
         elif isinstance(capture, RevisitCapture):

@@ -1,7 +1,9 @@
-"""How a visit ends, and what an answer asks for: decisions that several parts share, each with one home.
+"""How a visit ends: decisions that several parts share, each with one home.
 
-`value.py` has the words of outcomes. `retry_after.py` says which statuses ask a crawler to slow down, and for how long
-a Retry-After header asks it to wait. All of these are values or pure functions.
+`value.py` has the words of outcomes. `classify.py` says what an exchange, a refusal or a document makes of a visit, and
+`retry.py` whether a visit that failed is made again, and when. `retry_after.py` says which statuses ask a crawler to
+slow down, and for how long a Retry-After header asks it to wait. All of these are values or pure functions; `effect`
+applies what they decide.
 """
 
 from whimbrel.outcome.retry_after import MAX_RETRY_AFTER_S, TOO_MANY, asks_to_slow_down, retry_after_s

@@ -5,9 +5,11 @@ from typing import Any, Protocol, Self, overload
 
 import msgspec
 
-from whimbrel.fetch.api import Fetched
+from whimbrel.dedupe.api import Earlier
+from whimbrel.fetch.api import Exchange
 from whimbrel.outcome import Outcome
 from whimbrel.url import Url
+from whimbrel.visit import Visit
 
 
 class Link(msgspec.Struct, frozen=True, gc=False):
@@ -128,23 +130,23 @@ class Handled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parsed(msgspec.Struct, frozen=True, gc=False):
-    """A visit was made and settled, but for its links, which nobody has asked scope or URL-seen about yet.
+    """A visit was made and its document was read. What becomes of it is decided when its effects are applied: whether
+    it is made again, and whether its document is a duplicate."""
 
-    `outcome` is RETRY when the visit is to be made again: that is decided by who knows the number of tries.
-    """
-
-    fetched: Fetched
+    visit: Visit
+    exchange: Exchange
     outcome: Outcome
     reason: str
+    passing: bool = False
+    """It failed, and may do better at another try."""
     page: Page | None = None
     """None when there is no document to read."""
     digest: bytes = b""
     """SHA-1 of the payload as received; empty when there is none."""
-    claims: bool = False
+    comparable: bool = False
     """The document is long enough to be called a duplicate of another, or another of it."""
-    duplicate_of: str = ""
-    """The URL that brought the same payload first."""
-    duplicate_at_s: float = 0.0
+    earlier: Earlier | None = None
+    """The capture that was known to have brought the same payload first, when it was looked up."""
     retry_after_s: float = 0.0
     """What the server asked us to wait; 0 when it did not."""
     redirect_to: str = ""

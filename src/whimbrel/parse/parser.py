@@ -1,4 +1,4 @@
-"""Settles visits and reads their documents."""
+"""Reads the documents that visits bring."""
 
 from typing import Final
 
@@ -10,10 +10,10 @@ from whimbrel.fetch.api import Response
 from whimbrel.fetch.coding import Decoded, decode, gunzip
 from whimbrel.flow import Config, In, Needs, Out, Sync
 from whimbrel.outcome import Outcome
+from whimbrel.outcome.classify import classify, location
 from whimbrel.parse import dispatch
 from whimbrel.parse.api import Page, Parsed
 from whimbrel.parse.html_links import Reading
-from whimbrel.parse.settle import asked_wait_s, location, settled
 from whimbrel.qualify.directive import header_directives
 from whimbrel.url import Url, resolve
 
@@ -22,12 +22,10 @@ _NEVER_DUPLICATE: Final = 256
 
 
 class ParserConfig(Config, frozen=True):
-    """How documents are read, and how often a URL is tried."""
+    """How documents are read."""
 
     agent: str = "whimbrel"
     """The product token that robots directives are matched against."""
-    max_tries: int = 3
-    """Visits of one URL, the first included."""
     max_decoded_bytes: int = 32 * 1024 * 1024
     """Of a document once its content codings are taken off; what goes beyond is not read."""
     max_ratio: int = 250
@@ -68,33 +66,42 @@ class Parser(Sync):
         return dispatch.modules(reading, self.clock.now_s)
 
     def process(self, item: Fingerprinted) -> tuple[Parsed]:
-        fetched = item.fetched
-        response = fetched.exchange.response
+        visit, exchange = item.visit, item.exchange
+        response = exchange.response
         if response is not None and response.has_document:
             return (self._document(item, response),)
-        outcome, reason = settled(fetched, self.config.max_tries)
+        verdict = classify(exchange, visit.redirects)
         target = ""
-        if outcome is Outcome.REDIRECTED and response is not None:
-            found = resolve(fetched.visit.url, location(response))
+        if verdict.outcome is Outcome.REDIRECTED and response is not None:
+            found = resolve(visit.url, location(response))
             target = found.text if found is not None else ""
-        wait_s = asked_wait_s(fetched)
-        return (Parsed(fetched, outcome, reason, digest=item.digest, retry_after_s=wait_s, redirect_to=target),)
+        return (
+            Parsed(
+                visit,
+                exchange,
+                verdict.outcome,
+                verdict.reason,
+                verdict.passing,
+                digest=item.digest,
+                retry_after_s=verdict.retry_after_s,
+                redirect_to=target,
+            ),
+        )
 
     def _document(self, item: Fingerprinted, response: Response) -> Parsed:
         config: ParserConfig = self.config
-        url = item.fetched.visit.url
         coding = response.header("content-encoding") or ""
         decoded = decode(response.document.read(), coding, config.max_decoded_bytes, config.max_ratio)
-        page = self._read(decoded, url, response)
-        outcome = Outcome.STORED
-        reason = "truncated-length" if response.truncated == "length" else decoded.trouble or "new"
-        claims = len(decoded.body) >= _NEVER_DUPLICATE
-        earlier, earlier_at_s = "", 0.0
-        # The same bytes from the same URL are another capture of it, and no duplicate.
-        if claims and item.duplicate_of and item.duplicate_of != url.text:
-            outcome, reason = Outcome.DUPLICATE, "same-payload"
-            earlier, earlier_at_s = item.duplicate_of, item.duplicate_at_s
-        return Parsed(item.fetched, outcome, reason, page, item.digest, claims, earlier, earlier_at_s)
+        return Parsed(
+            item.visit,
+            item.exchange,
+            Outcome.STORED,
+            "truncated-length" if response.truncated == "length" else decoded.trouble or "new",
+            page=self._read(decoded, item.visit.url, response),
+            digest=item.digest,
+            comparable=len(decoded.body) >= _NEVER_DUPLICATE,
+            earlier=item.earlier,
+        )
 
     def _read(self, decoded: Decoded, url: Url, response: Response) -> Page:
         config: ParserConfig = self.config

@@ -27,7 +27,7 @@ max_file_size = "50MB"           # sizes: "20MB", "1.5GiB"; a number is bytes
 contact = "crawl@example.org"
 exclude = ["*/login*", "*?sort=*"]
 
-[set.frontier]                   # a part of the wiring, and its settings
+[set.effects]                    # a part of the wiring, and its settings
 retry_s = 10
 
 [set.journal]
@@ -44,7 +44,7 @@ whimbrel config show DIR                              # every value of a crawl, 
 Where a value comes from, the later wins: the default, the job file, the environment, the command line. In the
 environment options are named `WHIMBREL_` and the name in capitals (`WHIMBREL_CONTACT`, `WHIMBREL_MAX_PAGES`), lists
 are separated by commas; `seeds` and `set` are not read from there. On the command line a setting is `--set
-frontier.retry_s=10`; the value is read as TOML, and as text when it is not TOML. Lists are options that may be
+effects.retry_s=10`; the value is read as TOML, and as text when it is not TOML. Lists are options that may be
 repeated. A list replaces the list of an earlier place, it is not added to it; `set` is merged setting by setting. An
 unknown option or setting is an error that names the near one. Durations and sizes with units are for `max_time`,
 `delay`, `max_bytes`, `max_file_size` and `max_rate`; settings of parts are plain numbers, in the unit that their

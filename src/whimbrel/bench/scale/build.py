@@ -9,19 +9,19 @@ import msgspec
 
 from whimbrel.clock import SystemClock
 from whimbrel.commit.journal import Journal, JournalConfig
-from whimbrel.commit.settlement import Settlement, SettlementConfig
 from whimbrel.dedupe.rocks import RocksContent
+from whimbrel.effect.effects import Effects, EffectsConfig
 from whimbrel.frontier.disk import DiskFrontier
 from whimbrel.frontier.gate import Gate
 from whimbrel.frontier.option import FrontierConfig, GateConfig
-from whimbrel.frontier.router import Router, RouterConfig
 from whimbrel.frontier.seen import DiskSeen, SeenConfig
 from whimbrel.qualify.api import HostDue, Qualification
+from whimbrel.route.router import Router, RouterConfig
 from whimbrel.simweb.page import path
 from whimbrel.simweb.web import Web
 from whimbrel.state.rocks import RocksConfig, RocksState
 from whimbrel.url import restore
-from whimbrel.visit import Discovered, Ending
+from whimbrel.visit import Discovered, VisitResult
 
 _PER_COMMIT: Final = 50_000
 _FAR_S: Final = 86_400.0 * 7
@@ -62,7 +62,7 @@ class _Builder:
             "frontier": DiskFrontier(FrontierConfig(qualifying=100_000, new_hosts=100_000)),
             "router": Router(RouterConfig(seeds=("http://seed.test/",), scope="any")),
             "journal": Journal(JournalConfig(directory=str(directory), every_s=3600.0)),
-            "settlement": Settlement(SettlementConfig()),
+            "effects": Effects(EffectsConfig()),
         }
         for part in parts.values():
             for need in part.needs:
@@ -104,7 +104,7 @@ class _Builder:
         while at < self._size.taken:
             visit = self._frontier.take()
             if visit is not None:
-                self._frontier.finish(visit, Ending(elapsed_s=0.01, status=200, bytes=28_000))
+                self._frontier.finish(visit, VisitResult(elapsed_s=0.01, status=200, bytes=28_000))
                 at += 1
                 await self._commit(at, "taken")
             due = self._frontier.take_host()

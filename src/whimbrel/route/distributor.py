@@ -3,9 +3,9 @@
 import msgspec
 
 from whimbrel.flow import In, Needs, Out, Sync
-from whimbrel.frontier.router import Route, Router
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Parsed
+from whimbrel.route.router import Route, Router
 
 
 class Routed(msgspec.Struct, frozen=True, gc=False):
@@ -22,12 +22,11 @@ class Distributor(Sync):
     router = Needs(Router)
 
     def process(self, parsed: Parsed) -> list[Routed]:
-        visit = parsed.fetched.visit
+        visit = parsed.visit
         route = None
         if parsed.redirect_to and parsed.outcome is Outcome.REDIRECTED:
             route = self.router.redirect(visit, parsed.redirect_to)
         elif parsed.page is not None and parsed.page.links:
-            route = self.router.route(visit, parsed.page, parsed.unwanted)
-            if parsed.handled is not None and parsed.handled.first:
-                route.hasten(parsed.handled.first)
+            first = parsed.handled.first if parsed.handled is not None else frozenset[str]()
+            route = self.router.route(visit, parsed.page, parsed.unwanted, first)
         return [Routed(parsed, route)]

@@ -1,35 +1,32 @@
-"""What a settled visit changes: all its effects, applied in one step to the open group."""
+"""What a visit changes: all its effects, applied in one step to the open group."""
 
 from collections import Counter
-from hashlib import sha1
 from typing import Final, Protocol
 
 import msgspec
 
-from whimbrel.archive.api import Capture, Profile, Reference, ResponseCapture, RevisitCapture
 from whimbrel.clock import Clock
 from whimbrel.commit.hostrow import host_row
 from whimbrel.commit.journal import Journal
-from whimbrel.commit.latency import Latency
-from whimbrel.commit.work import Kept
-from whimbrel.dedupe.api import ContentSeen
-from whimbrel.fetch.document import MemoryDocument
+from whimbrel.commit.work import SettledVisit
+from whimbrel.dedupe.api import ContentSeen, Earlier
+from whimbrel.effect.capture import captures_of
+from whimbrel.effect.latency import Latency
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.frontier.api import Frontier
-from whimbrel.frontier.distributor import Routed
 from whimbrel.frontier.host import Host
-from whimbrel.frontier.router import Route, Router
 from whimbrel.outcome import Outcome, asks_to_slow_down
+from whimbrel.outcome.classify import classify_document, classify_refusal
+from whimbrel.outcome.retry import RetryPolicy
 from whimbrel.parse.api import Parsed
 from whimbrel.qualify.api import Qualification
+from whimbrel.route.distributor import Routed
+from whimbrel.route.router import Route, Router
 from whimbrel.url import Url, parse
-from whimbrel.visit import Discovered, Ending, HostName, Visit
+from whimbrel.visit import Discovered, HostName, Visit, VisitResult
 
-_PAGES: Final = (Outcome.STORED, Outcome.DUPLICATE)
 _MOST_CUT: Final = 10_000
 """Hosts whose cut URLs are counted."""
-_NO_DIGEST: Final = sha1(b"", usedforsecurity=False).digest()
-"""Of a body that must not be archived."""
 _SCOPE_KEY: Final = b"scope"
 """Where redirecting seeds have led: the scope goes along, also after a restart."""
 
@@ -54,17 +51,21 @@ class Flushing(Frontier, Protocol):
     def requeue(self, found: Discovered) -> None: ...
 
 
-class SettlementConfig(Config, frozen=True):
+class EffectsConfig(Config, frozen=True):
     mime: tuple[str, ...] = ()
     """Types whose bodies are kept, such as `text/html` or `image/*`; all when empty. Of others the head is kept."""
+    max_tries: int = 3
+    """Visits of one URL, the first included."""
+    retry_s: float = 30.0
+    """Before the second try; four times as long before each further one."""
 
 
-class Settlement(Provider):
+class Effects(Provider):
     """The one place where the crawl's memory is changed."""
 
-    Config = SettlementConfig
-    live = frozenset({"mime"})
-    fixed = "what is being settled belongs to it"
+    Config = EffectsConfig
+    live = frozenset(EffectsConfig.__struct_fields__)
+    fixed = "what visits change goes through it"
     metrics = (
         Metric("visits_total", "counter", "Visits that are over, of all runs.", lambda own: own.counted("visits")),
         Metric("received_bytes_total", "counter", "Bytes of bodies, of all runs.", lambda own: own.counted("bytes")),
@@ -122,63 +123,81 @@ class Settlement(Provider):
         self.journal.counters[f"requeued outcome {outcome}"] += 1
         self.journal.counters[f"requeued reason {outcome} {reason}"] += 1
 
-    def settle(self, routed: Routed) -> None:
+    def apply(self, routed: Routed) -> None:
         """A visit is over: the frontier forgets or postpones it, its links are queued, its rows and records are
         kept."""
         try:
-            self._settle(routed)
+            self._apply(routed)
         except BaseException:
             self.journal.abandon()
             raise
 
-    def _settle(self, routed: Routed) -> None:
-        parsed = self._judge_duplicate(routed.parsed)
-        visit, exchange = parsed.fetched.visit, parsed.fetched.exchange
-        response = exchange.response
-        ending = Ending(
-            elapsed_s=exchange.elapsed_s,
-            status=0 if response is None else response.status,
-            bytes=0 if response is None else response.document.size,
-            trouble=parsed.reason if parsed.outcome in (Outcome.FAILED, Outcome.RETRY) else "",
-            connected=exchange.connected,
-            retry_after_s=parsed.retry_after_s,
+    def _apply(self, routed: Routed) -> None:
+        parsed = routed.parsed
+        visit, exchange = parsed.visit, parsed.exchange
+        wait_s = self._wait_s(parsed)
+        outcome, reason, earlier = Outcome.RETRY, parsed.reason, None
+        if wait_s is None:
+            outcome, reason, earlier = decide_document(parsed, self.content)
+        settled = SettledVisit(
+            visit,
+            outcome,
+            reason,
+            exchange.started_s,
+            exchange,
+            parsed.page,
+            parsed.digest,
+            earlier,
+            parsed.redirect_to,
+            parsed.handled,
+            () if wait_s is not None else captures_of(parsed, earlier, self.config.mime),
+            0.0 if wait_s is None else self.clock.wall_s() + wait_s,
         )
-        kept = Kept(parsed)
-        if parsed.outcome is Outcome.RETRY:
-            kept.retry_at_s = self.clock.wall_s() + self.frontier.retry(visit, ending)
+        result = _result_of(settled, parsed.retry_after_s)
+        if wait_s is not None:
+            self.frontier.retry(visit, result, wait_s)
         else:
-            kept.captures = captures_of(parsed, self.config.mime)
             if routed.route is not None:
                 self._follow(visit, routed.route)
-            self.frontier.finish(visit, ending)
-        self.journal.add(kept)
-        self._count(parsed, ending)
-        if ending.retry_after_s or asks_to_slow_down(ending.status):
+            self.frontier.finish(visit, result)
+        self._record(settled, result)
+        if result.retry_after_s or asks_to_slow_down(result.status):
             self.journal.hurry()
 
-    def _judge_duplicate(self, parsed: Parsed) -> Parsed:
-        """Claim a new payload. Somebody may have brought the same one since it was looked up."""
-        if parsed.outcome is not Outcome.STORED or not parsed.claims:
-            return parsed
-        visit = parsed.fetched.visit
-        first = self.content.claim(parsed.digest, visit.url.text, parsed.fetched.exchange.started_s)
-        if first is None:
-            return parsed
-        url, at_s = first
-        return msgspec.structs.replace(
-            parsed, outcome=Outcome.DUPLICATE, reason="same-payload", duplicate_of=url, duplicate_at_s=at_s
-        )
+    def _wait_s(self, parsed: Parsed) -> float | None:
+        """In how many seconds the visit is made again; None when it is not."""
+        if not parsed.passing:
+            return None
+        config: EffectsConfig = self.config
+        return RetryPolicy(config.max_tries, config.retry_s).wait_s(parsed.visit.attempt, parsed.retry_after_s)
+
+    def refuse(self, visit: Visit) -> None:
+        """A visit is over before a request was made: robots.txt forbids it, or its host was given up."""
+        try:
+            outcome = classify_refusal(visit.refusal)
+            settled = SettledVisit(visit, outcome, visit.refusal, self.clock.wall_s())
+            result = VisitResult(trouble=visit.refusal if outcome is Outcome.FAILED else "", connected=False)
+            self.frontier.finish(visit, result)
+            self._record(settled, result)
+        except BaseException:
+            self.journal.abandon()
+            raise
+
+    def _record(self, settled: SettledVisit, result: VisitResult) -> None:
+        self.journal.add(settled)
+        self._count(settled, result)
 
     def _follow(self, visit: Visit, route: Route) -> None:
-        seed_moved = route.target and not visit.depth and route.refused.pop("out-of-scope", 0)
+        if route.target and not visit.depth and "out-of-scope" in route.refused:
+            self._lead(route.target, visit)
+            return
         for found in route.found:
             self._admit(found)
-        for url, reason, _ in route.dropped:
-            self._drop(url, reason, visit.url.text)
+        for cut in route.dropped:
+            self._drop(cut.url, cut.reason, visit.url.text)
         for reason, count in route.refused.items():
             self.journal.counters[f"refused {reason}"] += count
-        if seed_moved:
-            self._lead(route.target, visit)
+        self.router.remember(route)
 
     def _lead(self, target: str, visit: Visit) -> None:
         """A seed redirects out of scope: the scope is extended to where it leads."""
@@ -209,15 +228,15 @@ class Settlement(Provider):
             self.cut = Counter(dict(self.cut.most_common(_MOST_CUT // 10)))
         self.journal.counters[f"reason dropped {reason}"] += 1
 
-    def _count(self, parsed: Parsed, ending: Ending) -> None:
+    def _count(self, settled: SettledVisit, result: VisitResult) -> None:
         counters = self.journal.counters
         counters["visits"] += 1
-        counters["bytes"] += ending.bytes
-        if ending.status:
-            counters[f"status {ending.status}"] += 1
-            self.latency.add(ending.elapsed_s)
-        counters[f"outcome {parsed.outcome.value}"] += 1
-        counters[f"reason {parsed.outcome.value} {parsed.reason}"] += 1
+        counters["bytes"] += result.bytes
+        if result.status:
+            counters[f"status {result.status}"] += 1
+            self.latency.add(result.elapsed_s)
+        counters[f"outcome {settled.outcome.value}"] += 1
+        counters[f"reason {settled.outcome.value} {settled.reason}"] += 1
 
     def counted(self, name: str) -> int:
         return self.journal.counters[name]
@@ -252,30 +271,29 @@ class Settlement(Provider):
         self.frontier.unqualified(name)
 
 
-def captures_of(parsed: Parsed, types: tuple[str, ...] = ()) -> tuple[Capture, ...]:
-    """What goes to the archive: every answer that ended a URL's visits, whatever its status."""
-    exchange = parsed.fetched.exchange
-    response, visit, page = exchange.response, parsed.fetched.visit, parsed.page
-    if response is None:
-        return ()
-    metadata = (
-        ("via", visit.source),
-        ("hopsFromSeed", str(visit.depth)),
-        ("fetchTimeMs", str(round(exchange.elapsed_s * 1000))),
+def _result_of(settled: SettledVisit, retry_after_s: float) -> VisitResult:
+    """What etiquette needs to know of an exchange."""
+    exchange = settled.exchange
+    if exchange is None:
+        return VisitResult(connected=False)
+    response = exchange.response
+    return VisitResult(
+        elapsed_s=exchange.elapsed_s,
+        status=0 if response is None else response.status,
+        bytes=0 if response is None else response.document.size,
+        trouble=settled.reason if settled.outcome in (Outcome.FAILED, Outcome.RETRY) else "",
+        connected=exchange.connected,
+        retry_after_s=retry_after_s,
     )
-    common = (visit.url.text, exchange.started_s, exchange.address, response.http_version, exchange.request_head)
-    if response.status == 304:
-        return (RevisitCapture(*common, response.head, "server-not-modified", metadata=metadata),)
-    digest = parsed.digest or sha1(response.document.read(), usedforsecurity=False).digest()
-    if parsed.outcome is Outcome.DUPLICATE:
-        original = Reference(parsed.duplicate_of, parsed.duplicate_at_s)
-        profile: Profile = "identical-payload-digest"
-        return (RevisitCapture(*common, response.head, profile, original, digest, response.truncated, metadata),)
-    if page is None or ("noarchive" not in page.robots and _wanted(page.mime, types)):
-        return (ResponseCapture(*common, response.head, response.document, digest, response.truncated, metadata),)
-    return (ResponseCapture(*common, response.head, MemoryDocument(b""), _NO_DIGEST, "unspecified", metadata),)
 
 
-def _wanted(mime: str, types: tuple[str, ...]) -> bool:
-    """Whether a type is among those asked for; all are when none is named."""
-    return not types or any(mime == kind or (kind.endswith("/*") and mime.startswith(kind[:-1])) for kind in types)
+def decide_document(parsed: Parsed, content: ContentSeen) -> tuple[Outcome, str, Earlier | None]:
+    """Outcome and reason of a visit, and the capture that brought its payload before. A payload is claimed here:
+    another visit may have brought it since it was looked up."""
+    if not parsed.comparable:
+        return parsed.outcome, parsed.reason, None
+    url = parsed.visit.url.text
+    earlier = parsed.earlier or content.claim(parsed.digest, Earlier(url, parsed.exchange.started_s))
+    if earlier is None:
+        return parsed.outcome, parsed.reason, None
+    return *classify_document(url, earlier.url), earlier

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.frontier.rig import url_of
-from whimbrel.frontier.router import REQUISITES, Route, Router, RouterConfig, parents
 from whimbrel.parse.api import Link, Links, Page
+from whimbrel.route.router import REQUISITES, Dropped, Route, Router, RouterConfig, parents
 from whimbrel.visit import HostName, Request, Visit
 
 SEED = "http://www.a.example/docs/index.html"
@@ -63,9 +63,12 @@ def test_a_link_that_says_nofollow_is_followed_unless_asked_not_to() -> None:
     assert found(routed(one, Link(link.target))) == [link.target], "another link to it says nothing of the kind"
 
 
-def test_the_second_link_to_a_url_is_seen() -> None:
+def test_a_link_is_seen_when_the_visit_that_brought_it_is_settled_and_not_before() -> None:
     one = router()
-    routed(one, Link("http://a.example/1"))
+    route = routed(one, Link("http://a.example/1"), Link("http://a.example/1", kind="area"))
+    assert (found(route), route.refused) == (["http://a.example/1"], {"seen": 1}), "once on a page"
+    assert found(routed(one, Link("http://a.example/1"))) == ["http://a.example/1"], "its visit may never be settled"
+    one.remember(route)
     assert routed(one, Link("http://a.example/1")).refused == {"seen": 1}
 
 
@@ -99,14 +102,14 @@ def test_limits_drop_with_reason_and_depth() -> None:
     one = router(max_depth=2, max_length=60, max_segments=3, max_repeats=2)
     links = ("/a/a/a/", "/1/2/3/4", "/" + "x" * 80, "/fine")
     route = routed(one, *(Link(f"http://a.example{path}") for path in links), at=visit(depth=1))
-    assert [(reason, depth) for _, reason, depth in route.dropped] == [
+    assert [(cut.reason, cut.depth) for cut in route.dropped] == [
         ("repeating-segments", 2),
         ("too-many-segments", 2),
         ("too-long", 2),
     ]
     assert found(route) == ["http://a.example/fine"]
     deep = routed(one, Link("http://a.example/deep"), at=visit(depth=2))
-    assert deep.dropped == [("http://a.example/deep", "too-many-hops", 3)]
+    assert deep.dropped == (Dropped("http://a.example/deep", "too-many-hops", 3),)
 
 
 def test_a_redirect_leads_on_at_the_same_depth() -> None:
@@ -114,7 +117,7 @@ def test_a_redirect_leads_on_at_the_same_depth() -> None:
     route = one.redirect(visit(depth=4, redirects=2), "https://a.example/new")
     assert [(d.url.text, d.depth, d.redirects) for d in route.found] == [("https://a.example/new", 4, 3)]
     assert one.redirect(visit(), "http://b.test/").refused == {"out-of-scope": 1}
-    assert one.redirect(visit(), "mailto:x").found == []
+    assert one.redirect(visit(), "mailto:x").found == ()
 
 
 def test_the_scope_is_extended_to_where_a_seed_leads_and_old_refusals_are_forgotten() -> None:

@@ -1,5 +1,6 @@
 """Which links are followed: kind, directives, scope, filters and limits, each a function of the link and its page."""
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -11,7 +12,7 @@ from whimbrel.url.domain import Domains
 from whimbrel.url.filter import FilterRules, Filters
 from whimbrel.url.limit import Limits
 from whimbrel.url.scope import Scope
-from whimbrel.visit import Discovered, HostName, Visit
+from whimbrel.visit import Discovered, HostName, Request, Visit
 
 FOLLOWED: Final = frozenset(
     {"a", "area", "iframe", "frame", "refresh", "canonical", "sitemap", "feed", "text", "handler"}
@@ -58,20 +59,41 @@ class RouterConfig(Config, frozen=True):
     """Decisions kept in memory."""
 
 
-class Route(msgspec.Struct, gc=False):
+class Dropped(msgspec.Struct, frozen=True, gc=False):
+    """A link that a limit cut."""
+
+    url: str
+    reason: str
+    depth: int
+
+
+class Route(msgspec.Struct, frozen=True, gc=False):
     """What becomes of the links of one page."""
 
-    found: list[Discovered]
-    dropped: list[tuple[str, str, int]]
-    """URL, reason and depth of those that a limit cut."""
-    refused: dict[str, int]
+    found: tuple[Discovered, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    refused: Mapping[str, int] = {}
     """Links that are not followed, counted by reason."""
     target: str = ""
     """Where a redirect leads."""
+    followed: tuple[str, ...] = ()
+    """Links that count as seen from the moment at which this is settled."""
 
-    def hasten(self, first: frozenset[str]) -> None:
-        """These go before the others of their hosts."""
-        self.found = [msgspec.structs.replace(one, first=True) if one.url.text in first else one for one in self.found]
+
+class _Draft:
+    """A route while it is made."""
+
+    __slots__ = ("dropped", "first", "followed", "found")
+
+    def __init__(self, first: frozenset[str] = frozenset()) -> None:
+        self.found: list[Discovered] = []
+        self.dropped: list[Dropped] = []
+        self.followed: dict[str, None] = {}
+        self.first = first
+        """Links that go before the others of their hosts."""
+
+    def finish(self, refused: Mapping[str, int] | None = None, target: str = "") -> Route:
+        return Route(tuple(self.found), tuple(self.dropped), refused or {}, target, tuple(self.followed))
 
 
 class Router(Provider):
@@ -119,12 +141,12 @@ class Router(Provider):
 
     def begin(self, seeds: tuple[Url, ...] | None = None) -> Route:
         """The seeds themselves: whatever scope, filters and limits say."""
-        route = Route([], [], {})
+        found: list[Discovered] = []
         for url in self.seeds if seeds is None else seeds:
-            route.found.append(Discovered(url, 0))
+            found.append(Discovered(url, 0))
             if self.config.ascend:
-                route.found.extend(Discovered(parent, 0) for parent in parents(url) if self._scope.holds(parent))
-        return route
+                found.extend(Discovered(parent, 0) for parent in parents(url) if self._scope.holds(parent))
+        return Route(tuple(found))
 
     def extend(self, url: Url) -> None:
         """A seed redirects here: its scope goes along."""
@@ -133,12 +155,15 @@ class Router(Provider):
         self._young.clear()
         self._old.clear()
 
-    def route(self, visit: Visit, page: Page, unwanted: frozenset[str] = frozenset()) -> Route:
-        """The links of a page, in its order; `unwanted` are those that the user's own filters refuse."""
+    def route(
+        self, visit: Visit, page: Page, unwanted: frozenset[str] = frozenset(), first: frozenset[str] = frozenset()
+    ) -> Route:
+        """The links of a page, in its order. `unwanted` are those that the user's own filters refuse, `first` those
+        that go before the others of their hosts."""
         links = page.links
         if "nofollow" in page.robots:
-            return Route([], [], {"nofollow": len(links)})
-        route = Route([], [], {})
+            return Route(refused={"nofollow": len(links)})
+        draft = _Draft(first)
         near = self.config.requisites and self._scope.holds(visit.url)
         reasons = list(map(self._young.get, links.targets))
         if unwanted:
@@ -147,35 +172,39 @@ class Router(Provider):
         if None in reasons:
             for at, reason in enumerate(reasons):
                 if reason is None:
-                    reasons[at] = self._route_one(links[at], visit, route, near=near)
+                    reasons[at] = self._route_one(links[at], visit, draft, near=near)
         # There are one or two different ones: cheaper than a Counter.
-        route.refused = {reason: reasons.count(reason) for reason in set(reasons) if reason}
-        return route
+        return draft.finish({reason: reasons.count(reason) for reason in set(reasons) if reason})
 
-    def _route_one(self, link: Link, visit: Visit, route: Route, *, near: bool) -> str:
+    def _route_one(self, link: Link, visit: Visit, draft: _Draft, *, near: bool) -> str:
+        if link.target in draft.followed:
+            return "seen"
         known = self._young.get(link.target)  # It may have stood further up on the page.
-        return self._decide(link, visit.url.text, visit.depth + 1, route, near=near) if known is None else known
+        return self._decide(link, visit.url.text, visit.depth + 1, draft, near=near) if known is None else known
 
     def redirect(self, visit: Visit, target: str) -> Route:
         """The target of a redirect: at the same depth, one redirect further."""
-        route = Route([], [], {}, target)
+        draft, refused = _Draft(), ""
         url = parse(target)
         if url is not None:
-            reason = self._refusal(url, requisite=False)
-            if reason:
-                route.refused[reason] = 1
-            else:
-                self._admit(url, visit.depth, visit.url.text, visit.redirects + 1, route)
-        return route
+            refused = self._refusal(url, requisite=False)
+            if not refused:
+                self._admit(Discovered(url, visit.depth, visit.url.text, visit.redirects + 1), draft)
+        return draft.finish({refused: 1} if refused else {}, target)
 
     def propose(self, texts: tuple[str, ...], source: str, depth: int) -> Route:
         """URLs that come from elsewhere than a page: sitemaps that robots.txt names."""
-        route = Route([], [], {})
+        draft = _Draft()
         for text in texts:
             url = parse(text)
             if url is not None:
-                self._decide(Link(url.text, kind="sitemap"), source, depth, route, near=False)
-        return route
+                self._decide(Link(url.text, kind="sitemap"), source, depth, draft, near=False)
+        return draft.finish()
+
+    def remember(self, route: Route) -> None:
+        """A route is settled: what it follows is known from now on."""
+        for text in route.followed:
+            self._remember(text, "seen")
 
     def sitemaps(self, host: HostName, named: tuple[str, ...]) -> tuple[str, ...]:
         """The sitemaps of a host: those that robots.txt names and, if asked for, the one at the usual place."""
@@ -183,9 +212,9 @@ class Router(Provider):
         usual = f"{host.scheme}://{host.host}{default}/sitemap.xml"
         return (*named, usual) if self.config.sitemaps and usual not in named else named
 
-    def _decide(self, link: Link, source: str, depth: int, route: Route, *, near: bool) -> str:
-        """Why a link is not followed; `seen` when it is, from now on. `near`: what its page needs to be shown may be
-        out of scope, since the page is not."""
+    def _decide(self, link: Link, source: str, depth: int, draft: _Draft, *, near: bool) -> str:
+        """Why a link is not followed; empty when it is. `near`: what its page needs to be shown may be out of scope,
+        since the page is not."""
         known = self._old.pop(link.target, None)
         if known is not None:
             self._remember(link.target, known)
@@ -204,8 +233,9 @@ class Router(Provider):
             if reason != "out-of-scope" or not self.config.requisites:
                 self._remember(link.target, reason)
             return reason
-        self._remember(link.target, "seen")
-        self._admit(url, depth, source, 0, route)
+        draft.followed[link.target] = None
+        request = Request(url, purpose="requisite") if requisite else None
+        self._admit(Discovered(url, depth, source, 0, url.text in draft.first, request), draft)
         return ""
 
     def _refusal(self, url: Url, *, requisite: bool) -> str:
@@ -214,15 +244,16 @@ class Router(Provider):
             return reason
         return "" if requisite or self._scope.holds(url) else "out-of-scope"
 
-    def _admit(self, url: Url, depth: int, source: str, redirects: int, route: Route) -> None:
+    def _admit(self, found: Discovered, draft: _Draft) -> None:
+        url, depth = found.url, found.depth
         cut = self._limits.cut(url, depth)
         if cut:
-            route.dropped.append((url.text, cut, depth))
+            draft.dropped.append(Dropped(url.text, cut, depth))
             return
-        route.found.append(Discovered(url, depth, source, redirects))
+        draft.found.append(found)
         if self.config.ascend:
             above = (parent for parent in parents(url) if not self._refusal(parent, requisite=False))
-            route.found.extend(Discovered(parent, depth, source) for parent in above)
+            draft.found.extend(Discovered(parent, depth, found.source) for parent in above)
 
     def _remember(self, text: str, reason: str) -> None:
         self._young[text] = reason

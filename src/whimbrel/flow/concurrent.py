@@ -1,0 +1,73 @@
+"""A component that has several items under way at once."""
+
+from collections import deque
+from typing import Any, Generic, TypeVar
+
+from whimbrel.flow.component import Async
+from whimbrel.flow.port import Delivery, Inlet, Outlet
+
+Item = TypeVar("Item")
+Product = TypeVar("Product")
+
+
+class Concurrent(Async, Generic[Item, Product]):
+    """Begins what there is room for, and hands on what is finished, in whatever order.
+
+    A subclass says where items come from and products go (`source`, `target`), how many may be under way (`room`), and
+    what to do with one (`begin`), which ends in `finish`, at once or later, on the event loop. An item keeps its place
+    until its product is handed on, so what is finished and waits is never more than `room`; but a full output keeps no
+    item from being begun while there is room.
+    """
+
+    def __init__(self, config: Any = None) -> None:
+        super().__init__(config)
+        self._finished: deque[tuple[Delivery[Item], Product]] = deque()
+        self._under_way = 0
+
+    @property
+    def source(self) -> Inlet[Item]:
+        raise NotImplementedError
+
+    @property
+    def target(self) -> Outlet[Product]:
+        raise NotImplementedError
+
+    @property
+    def room(self) -> int:
+        raise NotImplementedError
+
+    def begin(self, delivery: Delivery[Item]) -> None:
+        raise NotImplementedError
+
+    def finish(self, delivery: Delivery[Item], product: Product) -> None:
+        self._under_way -= 1
+        self._finished.append((delivery, product))
+        self.activity.set()
+
+    async def run(self) -> None:
+        while True:
+            self._fill()
+            while self._finished and self._hand_on():
+                # Each place is filled as soon as it is free, and not when all that is finished is handed on.
+                self._fill()
+            if self._under_way == 0 and not self._finished and self.source.ended:
+                return
+            await self.woken()
+
+    def _hand_on(self) -> bool:
+        """What was finished first; false while the output is full."""
+        delivery, product = self._finished[0]
+        if not self.target.offer(product):
+            return False
+        self._finished.popleft()
+        delivery.done()
+        return True
+
+    def _fill(self) -> None:
+        source = self.source
+        while self._under_way + len(self._finished) < self.room:
+            delivery = source.take()
+            if delivery is None:
+                return
+            self._under_way += 1
+            self.begin(delivery)
