@@ -1,8 +1,8 @@
 """How results become durable: all effects of a visit together, in groups, in order.
 
 What `effect` does to the crawl's memory enters the open *group*, a visit's effects in one step (`work.py` is what a
-group holds besides the state's changes, `rows.py` and `hostrow.py` make rows of it). The *journal* owns the open group. About once a second it seals it and hands it to the *committer*, on a
-thread of its own, while the next group fills:
+group holds besides the state's changes, `rows.py` and `hostrow.py` make rows of it). The *journal* owns the open group.
+About once a second it seals it and hands it to the *committer*, on a thread of its own, while the next group fills:
 
 1. append the WARC records, and one frame of rows to the tail of the facts;
 2. fdatasync both;

@@ -47,13 +47,8 @@ async def _sample(running: LiveCrawl, history: History) -> None:
         await asyncio.sleep(_SAMPLE_S)
         progress = running.progress()
         if progress is not None:
-<<<<<<< HEAD
-            history.add(progress, running.settlement.latency.take())
-            notifier.check()
-=======
             history.add(progress, running.effects.latency.take())
-            told.look()
->>>>>>> e0906de (effect, route, outcome: each decision on a visit has one home; refusals are no fake exchanges)
+            notifier.check()
 
 
 class WarningNotifier:

@@ -149,13 +149,8 @@ def status(running: LiveCrawl) -> Status:
     )
 
 
-<<<<<<< HEAD
 def _vitals(running: LiveCrawl, progress: Progress, free: int, used: int) -> Vitals:
-    frontier, settlement = running.frontier, running.settlement
-=======
-def _vitals(running: Running, progress: Progress, free: int, used: int) -> Vitals:
     frontier, effects = running.frontier, running.effects
->>>>>>> e0906de (effect, route, outcome: each decision on a visit has one home; refusals are no fake exchanges)
     return Vitals(
         progress=progress,
         paused=running.gate.paused,
