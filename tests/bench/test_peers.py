@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from whimbrel.bench.peers.api import HTTPS_PORT, PUBLIC_DNS_PORT, CorpusSpec, Found, Run
+from whimbrel.bench.peers.api import HTTPS_PORT, PUBLIC_DNS_PORT, CorpusSpec, PeerRun, PeersResult
 from whimbrel.bench.peers.corpus import Corpus, quotes, realistic, small
 from whimbrel.bench.peers.page import origin
 from whimbrel.bench.peers.plot import plot
@@ -23,14 +23,14 @@ from whimbrel.bench.peers.report import exit_code, rows, verdicts
 from whimbrel.bench.peers.runner import NAMES, peers
 from whimbrel.bench.peers.runner.program import script
 from whimbrel.bench.peers.server import SimwebServer, find_nginx
-from whimbrel.bench.peers.start import Options, start
+from whimbrel.bench.peers.start import PeersOptions, start
 
 ENVIRONMENT = Path(__file__).parents[2] / ".bench-venv"
 PEERS = {peer.name: peer for peer in peers(ENVIRONMENT)}
 
 
-def run_of(peer: str, cpu_s: float, *, corpus: str = "small", pages: int = 100, number: int = 1) -> Run:
-    return Run(
+def run_of(peer: str, cpu_s: float, *, corpus: str = "small", pages: int = 100, number: int = 1) -> PeerRun:
+    return PeerRun(
         corpus=corpus,
         peer=peer,
         round=number,
@@ -47,8 +47,10 @@ def run_of(peer: str, cpu_s: float, *, corpus: str = "small", pages: int = 100, 
     )
 
 
-def found_of(*runs: Run) -> Found:
-    return Found(server="nginx", cores="", pages={"small": 100}, versions={}, settings={}, runs=list(runs), absent=[])
+def found_of(*runs: PeerRun) -> PeersResult:
+    return PeersResult(
+        server="nginx", cores="", pages={"small": 100}, versions={}, settings={}, runs=list(runs), absent=[]
+    )
 
 
 def crawled(spec: CorpusSpec, seeds: list[str], bodies: dict[str, bytes]) -> set[str]:
@@ -157,8 +159,8 @@ def test_the_plot_has_a_bar_for_every_peer_that_fetched_something() -> None:
     assert len(list(drawn.iter("{http://www.w3.org/2000/svg}rect"))) == 1 + 2
 
 
-def small_run(tmp_path: Path, peer: str, spec: CorpusSpec) -> Run:
-    options = Options(
+def small_run(tmp_path: Path, peer: str, spec: CorpusSpec) -> PeerRun:
+    options = PeersOptions(
         corpora=[spec],
         peers=[peer],
         peers_env=ENVIRONMENT,
@@ -208,7 +210,7 @@ def test_whoever_extracts_items_walks_the_quotes_by_their_own_links(peer: str, t
 
 
 def test_a_peer_that_is_not_installed_is_listed_with_that_reason(tmp_path: Path) -> None:
-    options = Options(
+    options = PeersOptions(
         corpora=[small(10)],
         peers=["scrapy"],
         peers_env=tmp_path / "nowhere",

@@ -16,13 +16,12 @@ import pytest
 from tests.sim.web import Served, serve
 from whimbrel.bench.politeness import Violation, judge
 from whimbrel.bench.politeness.etiquette import Etiquette, with_delay
-from whimbrel.bench.politeness.run import Plan, web_spec
-from whimbrel.bench.politeness.wide import Plan as WidePlan
-from whimbrel.bench.politeness.wide import outcome
+from whimbrel.bench.politeness.run import PolitenessPlan, web_spec
+from whimbrel.bench.politeness.wide import WidePlan, outcome
 from whimbrel.bench.politeness.wide import web_spec as wide_spec
-from whimbrel.simweb.host import Host
+from whimbrel.simweb.host import SimHost
 from whimbrel.simweb.server.control import ask
-from whimbrel.simweb.server.log import Exchange, read_log
+from whimbrel.simweb.server.log import LoggedExchange, read_log
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
 
@@ -47,19 +46,19 @@ def curl(served: Served, *urls: str, options: tuple[str, ...] = ()) -> None:
     subprocess.run(command, capture_output=True, timeout=30, check=False)
 
 
-def host_at(served: Served, url: str) -> Host:
+def host_at(served: Served, url: str) -> SimHost:
     host = served.web.hosts.find(url.split("/")[2].partition(":")[0])
     assert host is not None
     return host
 
 
-def log_of(served: Served, *hosts: Host) -> list[Exchange]:
+def log_of(served: Served, *hosts: SimHost) -> list[LoggedExchange]:
     ask(Path(served.running.control), {"do": "status"})
     names = {host.name for host in hosts}
     return [e for e in read_log(Path(served.running.log)) if e.host in names]
 
 
-def judged(served: Served, etiquette: Etiquette, *hosts: Host) -> list[Violation]:
+def judged(served: Served, etiquette: Etiquette, *hosts: SimHost) -> list[Violation]:
     return judge(log_of(served, *hosts), served.web, etiquette)
 
 
@@ -98,10 +97,10 @@ def test_a_client_that_gives_up_is_logged_when_it_does(served: Served) -> None:
     assert 0.1 < stalled.end - stalled.start < 0.6
 
 
-async def _ask_all(hosts: list[Host]) -> int:
+async def _ask_all(hosts: list[SimHost]) -> int:
     """One connection per host, all waiting at once; returns how many answered 200."""
 
-    async def one(host: Host) -> bool:
+    async def one(host: SimHost) -> bool:
         reader, writer = await asyncio.open_connection(host.addresses[0], host.port)
         writer.write(f"GET / HTTP/1.1\r\nHost: {host.name}\r\nConnection: close\r\n\r\n".encode())
         answer = await reader.read()
@@ -139,7 +138,7 @@ def test_ten_thousand_hosts_can_be_at_one_address(tmp_path: Path) -> None:
 
 
 def test_the_web_of_the_experiment_has_what_manners_are_about() -> None:
-    web = Web(web_spec(Plan()))
+    web = Web(web_spec(PolitenessPlan()))
     hosts = [web.hosts.get(number) for number in range(web.spec.hosts)]
     assert len(hosts) == 4_000
     domains: dict[str, set[str]] = {}

@@ -38,7 +38,7 @@ from whimbrel.control.api import (
     name_of,
 )
 from whimbrel.control.client import Control
-from whimbrel.simweb.server.log import Exchange, read_log
+from whimbrel.simweb.server.log import LoggedExchange, read_log
 from whimbrel.simweb.spec import WebSpec
 
 PATIENCE_S = 60.0
@@ -69,7 +69,7 @@ class RunningCrawl:
             time.sleep(0.05)
         raise AssertionError(f"not within {PATIENCE_S:g} s: {what}; {found}")
 
-    def requests(self, *, since: float = 0.0, until: float = float("inf")) -> list[Exchange]:
+    def requests(self, *, since: float = 0.0, until: float = float("inf")) -> list[LoggedExchange]:
         """What the web was asked for between two moments; its log is a second behind."""
         now = time.time()
         time.sleep(max(0.0, (now if until == float("inf") else until) + 1.5 - now))

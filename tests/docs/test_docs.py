@@ -36,7 +36,7 @@ from whimbrel.reference.setting import options, parts
 from whimbrel.simweb.catalogue import entries
 from whimbrel.simweb.preset import Preset, spec_of
 from whimbrel.simweb.spec import WebSpec
-from whimbrel.simweb.truth import Limits, Options, Truth
+from whimbrel.simweb.truth import Truth, TruthLimits, TruthOptions
 from whimbrel.simweb.web import Web
 
 ROOT = Path(__file__).parents[2]
@@ -214,7 +214,7 @@ def test_every_outcome_and_every_reason_of_the_truth_is_documented() -> None:
     text = (DOCS / "outcomes.md").read_text()
     assert [outcome for outcome in Outcome if f"`{outcome}`" not in text] == []
     web = Web(spec_of(Preset.WILD))
-    rows = list(islice(Truth(web, web.seed_urls(), Options(limits=Limits(hops=6))).rows(), 40_000))
+    rows = list(islice(Truth(web, web.seed_urls(), TruthOptions(limits=TruthLimits(hops=6))).rows(), 40_000))
     reasons = {"http-NNN" if re.fullmatch(r"http-[45]\d\d", row.reason) else row.reason for row in rows}
     assert {row.outcome for row in rows} <= set(Outcome)
     assert [reason for reason in reasons if reason not in text] == []

@@ -8,9 +8,9 @@ import pytest
 from tests.fetch.rig import request, response, run, transport, url
 from tests.sim.web import Served
 from whimbrel.fetch.api import Exchange
-from whimbrel.simweb.answer import Reply, Request
+from whimbrel.simweb.answer import Reply, SimRequest
 from whimbrel.simweb.exhibit import PAGE_EXHIBITS
-from whimbrel.simweb.host import Host
+from whimbrel.simweb.host import SimHost
 
 FAMILIES = ("connection", "coding", "redirect", "status")
 NAMES = [name for name, exhibit in PAGE_EXHIBITS.items() if exhibit.family in FAMILIES]
@@ -27,7 +27,7 @@ LIMITS = {
 Observed = dict[str, dict[str, Exchange]]
 
 
-def host_for(web: Served, way: str, name: str) -> Host:
+def host_for(web: Served, way: str, name: str) -> SimHost:
     """A host of its own for each exhibit: over HTTP/2 a reset would take others with it."""
     wanted = "http" if way == "http" else "https"
     hosts = [host for host in map(web.web.hosts.get, range(web.web.spec.hosts)) if host.scheme == wanted]
@@ -74,7 +74,7 @@ def test_an_exhibit_is_seen_as_it_is(web: Served, observed: Observed, name: str,
         return
     found = response(exchange)
     assert found.http_version == {"http10": "1.0"}.get(name, "1.1") if way != "http2" else found.http_version == "2"
-    answer = place[0].respond(place[1], Request("GET", host.name, f"/x/{name}/{WAYS.index(way)}"))
+    answer = place[0].respond(place[1], SimRequest("GET", host.name, f"/x/{name}/{WAYS.index(way)}"))
     assert found.status == answer.status
     if isinstance(answer, Reply):
         body = found.document.read()

@@ -10,7 +10,7 @@ from whimbrel.dedupe.api import Earlier, Fingerprinted
 from whimbrel.fetch.api import Exchange, Fetched, Response
 from whimbrel.parse.api import Page, Parsed
 from whimbrel.parse.parser import Parser, ParserConfig
-from whimbrel.simweb.answer import Reply, Request
+from whimbrel.simweb.answer import Reply, SimRequest
 from whimbrel.simweb.exhibit.api import Finding
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
@@ -100,7 +100,7 @@ WEB = Web(WebSpec(hosts=4))
 def ask(target: str, attempt: int = 1) -> tuple[Fetched, Finding | None]:
     """Ask the first host of a simulated web: the visit, and what a correct crawl makes of it if it is an exhibit."""
     host = WEB.hosts.get(0)
-    answer = WEB.respond(host, Request("GET", host.name, target, attempt=attempt, received_s=FETCHED_AT_S), 0.0)
+    answer = WEB.respond(host, SimRequest("GET", host.name, target, attempt=attempt, received_s=FETCHED_AT_S), 0.0)
     assert isinstance(answer, Reply)
     headers: dict[str, str] = {}
     for name, value in answer.headers:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from tests.url.odd_links import BASES, HREFS, url
 from whimbrel.simweb.spec import WebSpec
-from whimbrel.simweb.truth import Limits as TrueLimits
-from whimbrel.simweb.truth import Options, Truth, too_repetitive
+from whimbrel.simweb.truth import Truth, TruthLimits, TruthOptions, too_repetitive
 from whimbrel.simweb.web import Web
 from whimbrel.url import FilterRules, Filters, Joiner, Keys, Limits, Url, parse, query_group, resolve, restore
 from whimbrel.url.glob import Globs
@@ -102,7 +101,7 @@ def test_limits_are_those_of_the_simulated_web(found: Url, depth: int, data: st.
         name: data.draw(st.one_of(st.none(), st.integers(1, most)))
         for name, most in (("length", 90), ("segments", 12), ("repeats", 3), ("hops", 6))
     }
-    truth = Truth(WEB, [], Options(limits=TrueLimits(**chosen, queries=None)))
+    truth = Truth(WEB, [], TruthOptions(limits=TruthLimits(**chosen, queries=None)))
     assert Limits(**chosen).cut(found, depth) == truth._cut(found.text, found.target, depth)
 
 
@@ -113,7 +112,7 @@ def test_limits_are_those_of_the_simulated_web(found: Url, depth: int, data: st.
 )
 def test_query_groups_are_those_of_the_simulated_web(one: list[str], other: list[str]) -> None:
     first, second = (url("http://a.test/x?" + "&".join(query)) for query in (one, other))
-    truth = Truth(WEB, [], Options(limits=TrueLimits(queries=1)))
+    truth = Truth(WEB, [], TruthOptions(limits=TruthLimits(queries=1)))
     cuts = [truth._cut(found.text, found.target, 0) for found in (first, second)]
     groups = [query_group(found) for found in (first, second)]
     assert (cuts[1] == "too-many-queries") == (groups[0] == groups[1] is not None)

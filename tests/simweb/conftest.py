@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 import pytest
 import uvloop
 
-from whimbrel.simweb.host import Host
+from whimbrel.simweb.host import SimHost
 from whimbrel.simweb.server.control import ask
 from whimbrel.simweb.server.listen import ListenError
-from whimbrel.simweb.server.log import Exchange, read_log
+from whimbrel.simweb.server.log import LoggedExchange, read_log
 from whimbrel.simweb.server.serve import RunningWeb, ServeOptions, free_ports, serving
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
@@ -81,11 +81,11 @@ class Served:
     web: Web
 
     @property
-    def plain(self) -> Host:
+    def plain(self) -> SimHost:
         """An ordinary host on http."""
         return next(host for host in map(self.web.hosts.get, range(self.web.spec.hosts)) if host.scheme == "http")
 
-    def host(self, label: str) -> Host:
+    def host(self, label: str) -> SimHost:
         """A host by its name, or by its label under `exhibit.SUFFIX`."""
         name = label if "." in label else f"{label}.exhibit.{self.web.spec.suffix}"
         host = self.web.hosts.find(name)
@@ -126,7 +126,7 @@ class Served:
         command = ["dig", "@127.0.0.1", "-p", str(self.running.dns_port), *shown, name, *options]
         return _dug(subprocess.run(command, capture_output=True, text=True, timeout=20, check=False).stdout)
 
-    def log(self) -> list[Exchange]:
+    def log(self) -> list[LoggedExchange]:
         """The access log until now."""
         ask(Path(self.running.control), {"do": "status"})
         return read_log(Path(self.running.log))

@@ -15,13 +15,13 @@ import pytest
 import uvloop
 
 from whimbrel.simweb.exhibit import HOST_LABELS
-from whimbrel.simweb.host import Hosts
+from whimbrel.simweb.host import SimHosts
 from whimbrel.simweb.server.certificate import BLOCK, MAX_CONTEXTS, Authority, server_context
 from whimbrel.simweb.spec import WebSpec
 
 needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 
-HOSTS = Hosts(WebSpec(hosts=20_000, https=1.0), HOST_LABELS)
+HOSTS = SimHosts(WebSpec(hosts=20_000, https=1.0), HOST_LABELS)
 # Exit codes of curl.
 HANDSHAKE_FAILED = 35
 NOT_TRUSTED = 60

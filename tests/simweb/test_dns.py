@@ -16,12 +16,12 @@ import dns.message
 import pytest
 import uvloop
 
-from whimbrel.simweb.dns import DnsTcp, DnsUdp, Resolver
+from whimbrel.simweb.dns import DnsTcp, DnsUdp, NameServer
 from whimbrel.simweb.exhibit import HOST_LABELS, TROUBLES
-from whimbrel.simweb.host import Host, Hosts
+from whimbrel.simweb.host import SimHost, SimHosts
 from whimbrel.simweb.spec import WebSpec
 
-HOSTS = Hosts(WebSpec(hosts=400), HOST_LABELS)
+HOSTS = SimHosts(WebSpec(hosts=400), HOST_LABELS)
 HOST = HOSTS.get(0)
 
 
@@ -97,7 +97,7 @@ def _bound() -> tuple[socket.socket, socket.socket]:
 
 
 @contextmanager
-def _serving(resolver: Resolver) -> Iterator[Server]:
+def _serving(resolver: NameServer) -> Iterator[Server]:
     udp, tcp = _bound()
     loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
 
@@ -125,11 +125,11 @@ def _serving(resolver: Resolver) -> Iterator[Server]:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with _serving(Resolver(HOSTS)) as running:
+    with _serving(NameServer(HOSTS)) as running:
         yield running
 
 
-def _exhibit(trouble: str) -> Host:
+def _exhibit(trouble: str) -> SimHost:
     host = HOSTS.find(f"{trouble}.exhibit.test")
     assert host is not None
     return host
@@ -309,7 +309,7 @@ def test_dns_changing(server: Server) -> None:
     assert len(set(addresses)) == 4
     assert all(_is_own(address) for address in addresses)
     assert {record[1] for seen in first for record in seen.answer} == {1}
-    with _serving(Resolver(HOSTS)) as again:
+    with _serving(NameServer(HOSTS)) as again:
         assert [again.dig_exhibit("dns-changing").addresses for _ in range(4)] == [seen.addresses for seen in first]
 
 
@@ -390,7 +390,7 @@ def test_hostile_bytes_do_not_silence_the_server(server: Server) -> None:
 
 
 def test_every_shortened_and_altered_question_is_survived() -> None:
-    resolver = Resolver(HOSTS)
+    resolver = NameServer(HOSTS)
     query = dns.message.make_query("dns-cname.exhibit.test", "A", use_edns=0, payload=600).to_wire()
     for at in range(len(query)):
         assert resolver.answer(query[:at], over_tcp=False).wire != b""
@@ -414,6 +414,6 @@ def _is_own(address: str) -> bool:
 
 @pytest.mark.parametrize("name", ["dns-many.exhibit.test", "robots-first-address.exhibit.test"])
 def test_addresses_come_in_the_same_order_every_time(name: str) -> None:
-    resolver = Resolver(Hosts(WebSpec(), HOST_LABELS))
+    resolver = NameServer(SimHosts(WebSpec(), HOST_LABELS))
     question = dns.message.make_query(name, "A").to_wire()
     assert len({resolver.answer(question, over_tcp=True).wire for _ in range(20)}) == 1

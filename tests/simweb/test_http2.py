@@ -27,12 +27,12 @@ from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, Event
 
-from whimbrel.simweb.answer import Close, Request, Script, Send, Wait, html
+from whimbrel.simweb.answer import Close, Script, Send, SimRequest, Wait, html
 from whimbrel.simweb.clock import VirtualClock
-from whimbrel.simweb.exhibit.api import Exhibit, Place
+from whimbrel.simweb.exhibit.api import Exhibit, ExhibitPlace
 from whimbrel.simweb.exhibit.connection import EXHIBITS
 from whimbrel.simweb.html import http_date
-from whimbrel.simweb.server.log import AccessLog, Exchange, read_log
+from whimbrel.simweb.server.log import AccessLog, LoggedExchange, read_log
 from whimbrel.simweb.server.serve import Negotiated
 from whimbrel.simweb.server.service import Connection, Served, Service, WebSite
 from whimbrel.simweb.server.translation import translate
@@ -62,7 +62,7 @@ class Halls:
     def may_recover(self, host: str, target: str) -> bool:
         return False
 
-    def serve(self, request: Request, now_s: float) -> Served:
+    def serve(self, request: SimRequest, now_s: float) -> Served:
         match request.path:
             case "/big":
                 return Served(html(b"b" * BIG), "big")
@@ -111,9 +111,9 @@ class Hosted:
         while not self.do(_soon(is_so)):
             assert time.monotonic() < deadline, "it did not come to pass within ten seconds"
 
-    def logged(self, target: str) -> Exchange:
+    def logged(self, target: str) -> LoggedExchange:
         """The last line about a target, once there is one."""
-        lines: list[Exchange] = []
+        lines: list[LoggedExchange] = []
 
         def is_there() -> bool:
             self.service.log.flush()
@@ -292,7 +292,7 @@ def test_what_curl_sees_fits_the_judged_outcome(hosted: Hosted, exhibit: Exhibit
     web, sight, path = Web(WebSpec(https=1.0)), SIGHTS[exhibit.name], f"/x/{exhibit.name}/seen"
     host = web.hosts.find(HOST)
     assert host is not None
-    place = Place(web.hosts, host, exhibit.name, "seen")
+    place = ExhibitPlace(web.hosts, host, exhibit.name, "seen")
     judged = exhibit.judge(place)
     assert f"{judged.outcome} {judged.reason}" == sight.judged
 

@@ -44,7 +44,7 @@ from tests.simweb.observation import (
     unzstded,
 )
 from whimbrel.simweb.exhibit import PAGE_EXHIBITS
-from whimbrel.simweb.exhibit.api import Place
+from whimbrel.simweb.exhibit.api import ExhibitPlace
 from whimbrel.simweb.exhibit.odd_url import odd_links
 from whimbrel.simweb.spec import WebSpec
 
@@ -134,7 +134,7 @@ def aliases(web: Served, name: str, url: str) -> None:
 
 
 def odd_urls(web: Served, name: str, url: str) -> None:
-    expected = odd_links(Place(web.web.hosts, web.plain, name))
+    expected = odd_links(ExhibitPlace(web.web.hosts, web.plain, name))
     hrefs = links(web.curl(url))
     assert len(hrefs) == len(expected)
     for href, odd in zip(hrefs, expected, strict=True):

@@ -20,11 +20,11 @@ import zstandard
 
 from tests.simweb.conftest import Served, served
 from tests.simweb.observation import Links, links
-from whimbrel.simweb.host import Host
+from whimbrel.simweb.host import SimHost
 from whimbrel.simweb.page import path
 from whimbrel.simweb.server.control import ask
 from whimbrel.simweb.spec import WebSpec
-from whimbrel.simweb.truth import Limits, Options, Truth
+from whimbrel.simweb.truth import Truth, TruthLimits, TruthOptions
 from whimbrel.simweb.web import Web
 
 DIGEST = """
@@ -57,7 +57,7 @@ def pages(web: Web, numbers: range | None = None) -> Iterator[tuple[str, bytes]]
 
 
 @contextmanager
-def connected(host: Host) -> Iterator[socket.socket]:
+def connected(host: SimHost) -> Iterator[socket.socket]:
     with socket.create_connection((host.addresses[0], host.port), 10) as client:
         yield client
 
@@ -141,7 +141,7 @@ def test_links_in_the_html_are_the_links_of_the_truth() -> None:
 
 def test_the_truth_one_hop_from_a_page_is_what_a_client_finds_there(small: Served) -> None:
     url = small.web.seed_urls()[0]
-    rows = Truth(small.web, [url], Options(limits=Limits(hops=1))).rows()
+    rows = Truth(small.web, [url], TruthOptions(limits=TruthLimits(hops=1))).rows()
     reached = {row.url for row in rows if row.depth == 1}
     assert reached == {urljoin(url, href) for href in links(small.curl(url))} - {url}
 
@@ -346,7 +346,7 @@ HOSTILE = {
     "no version": (b"GET /\r\n\r\n", b"HTTP/1.1 400"),
     "header without a colon": (b"GET / HTTP/1.1\r\nHost\r\n\r\n", b"HTTP/1.1 400"),
     "header of 100 KB": (b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000, b"HTTP/1.1 431"),
-    "missing Host": (b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 400"),
+    "missing SimHost": (b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 400"),
     "absolute form": (b"GET http://NAME/ HTTP/1.1\r\nHost: other\r\n\r\n", b"HTTP/1.1 200"),
     "POST": (b"POST / HTTP/1.1\r\nHost: NAME\r\nContent-Length: 5\r\n\r\nhello", b"HTTP/1.1 405"),
     "unknown method": (b"BREW / HTTP/1.1\r\nHost: NAME\r\n\r\n", b"HTTP/1.1 405"),

@@ -18,10 +18,10 @@ import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from whimbrel.simweb.answer import Reply, Request
+from whimbrel.simweb.answer import Reply, SimRequest
 from whimbrel.simweb.server.log import read_log
 from whimbrel.simweb.server.serve import RunningWeb, ServeOptions, free_ports, serving_snapshot
-from whimbrel.simweb.snapshot import Snapshot, SnapshotError, SnapshotHosts
+from whimbrel.simweb.snapshot import SnapshotError, SnapshotHosts, WarcWeb
 from whimbrel.simweb.spec import WebSpec
 
 PAGE = b"<!DOCTYPE html><title>stored</title><p>caf\xe9 \x00 bytes as they were"
@@ -121,7 +121,7 @@ class Site:
 @contextmanager
 def _served(paths: list[Path], folder: Path) -> Iterator[Site]:
     spec, dns_port = free_ports(WebSpec())
-    snapshot = Snapshot(paths)
+    snapshot = WarcWeb(paths)
     options = ServeOptions(folder, dns_port, folder / "access.log")
     ready, running = threading.Event(), list[RunningWeb]()
     finish: list[Callable[[], object]] = []
@@ -229,7 +229,7 @@ def test_the_access_log_says_what_was_served(files: list[Path], tmp_path: Path) 
 
 
 def test_the_truth_speaks_of_every_url(files: list[Path]) -> None:
-    with Snapshot(files) as snapshot:
+    with WarcWeb(files) as snapshot:
         truth = {url: (outcome, reason) for url, outcome, reason in snapshot.truth()}
         assert list(truth) == snapshot.urls()
         assert snapshot.hosts() == ["old.example", "secure.example", "plain.example", "again.example"]
@@ -247,12 +247,12 @@ def test_a_response_after_a_revisit_wins(tmp_path: Path) -> None:
     archivist.response("http://a.example/", body=b"first")
     archivist.revisit("http://a.example/", "http://a.example/", body=b"first")
     archivist.response("http://a.example/", body=b"second")
-    with Snapshot([archivist.close()]) as snapshot:
+    with WarcWeb([archivist.close()]) as snapshot:
         assert _body(snapshot, "a.example") == b"second"
 
 
-def _body(snapshot: Snapshot, host: str) -> bytes:
-    answer = snapshot.serve(Request("GET", host, "/"), 0.0).answer
+def _body(snapshot: WarcWeb, host: str) -> bytes:
+    answer = snapshot.serve(SimRequest("GET", host, "/"), 0.0).answer
     assert isinstance(answer, Reply)
     return answer.body
 
@@ -263,7 +263,7 @@ def test_more_files_than_may_be_open_are_served(tmp_path: Path) -> None:
         archivist = Archivist(tmp_path / f"{at}.warc")
         archivist.response(f"http://h{at}.example/", body=b"body %d" % at)
         paths.append(archivist.close())
-    with Snapshot(paths) as snapshot:
+    with WarcWeb(paths) as snapshot:
         for at in (*range(20), *reversed(range(20))):
             assert _body(snapshot, f"h{at}.example") == b"body %d" % at
 
@@ -272,9 +272,9 @@ def test_a_file_that_goes_away_is_an_answer_too(tmp_path: Path) -> None:
     archivist = Archivist(tmp_path / "a.warc")
     archivist.response("http://a.example/")
     path = archivist.close()
-    with Snapshot([path]) as snapshot:
+    with WarcWeb([path]) as snapshot:
         path.unlink()
-        served = snapshot.serve(Request("GET", "a.example", "/"), 0.0)
+        served = snapshot.serve(SimRequest("GET", "a.example", "/"), 0.0)
         assert (served.answer.status, served.label) == (500, "unreadable")
         assert list(snapshot.truth()) == [("http://a.example/", "failed", "http-500")]
 
@@ -292,13 +292,13 @@ def test_a_file_that_is_no_warc_is_refused_by_name(tmp_path: Path, data: bytes, 
     path = tmp_path / "odd.warc.gz"
     path.write_bytes(data)
     with pytest.raises(SnapshotError, match=f"odd.warc.gz: .*{why}"):
-        Snapshot([path])
+        WarcWeb([path])
 
 
 def test_a_cut_file_and_a_missing_one_are_refused(files: list[Path], tmp_path: Path) -> None:
     cut = tmp_path / "cut.warc.gz"
     cut.write_bytes(files[0].read_bytes()[:-100])
     with pytest.raises(SnapshotError, match=r"cut.warc.gz: "):
-        Snapshot([cut])
+        WarcWeb([cut])
     with pytest.raises(SnapshotError, match=r"absent.warc: cannot be read"):
-        Snapshot([tmp_path / "absent.warc"])
+        WarcWeb([tmp_path / "absent.warc"])

@@ -16,7 +16,7 @@ from whimbrel.simweb.exhibit import PAGE_EXHIBITS, TROUBLES
 from whimbrel.simweb.exhibit.robots import VARIANTS
 from whimbrel.simweb.page import path
 from whimbrel.simweb.spec import WebSpec
-from whimbrel.simweb.truth import Limits, Options, Row, Truth
+from whimbrel.simweb.truth import Truth, TruthLimits, TruthOptions, TruthRow
 from whimbrel.simweb.web import Web
 
 WHOLE = WebSpec(
@@ -30,25 +30,25 @@ WHOLE = WebSpec(
     trouble=dict.fromkeys(TROUBLES, 0.01),
 )
 """Everything that the catalogue has, each with a small share."""
-NO_HOPS = Options(limits=Limits(hops=None))
+NO_HOPS = TruthOptions(limits=TruthLimits(hops=None))
 ONE = Web(WebSpec(hosts=1))
 
 
-def truth(web: Web, seeds: list[str], options: Options | None = None) -> list[Row]:
+def truth(web: Web, seeds: list[str], options: TruthOptions | None = None) -> list[TruthRow]:
     return list(Truth(web, seeds, options).rows())
 
 
-def exhibit(rest: str, options: Options | None = None, web: Web = ONE) -> list[Row]:
+def exhibit(rest: str, options: TruthOptions | None = None, web: Web = ONE) -> list[TruthRow]:
     """The truth from an exhibit of the first host on."""
     return truth(web, [f"{web.hosts.origin(0)}/x/{rest}"], options)
 
 
-def outcomes(rows: list[Row]) -> Counter[tuple[str, str]]:
+def outcomes(rows: list[TruthRow]) -> Counter[tuple[str, str]]:
     return Counter((row.outcome, row.reason) for row in rows)
 
 
 @pytest.fixture(scope="module")
-def whole() -> list[Row]:
+def whole() -> list[TruthRow]:
     web = Web(WHOLE)
     return truth(web, web.seed_urls(WHOLE.hosts))
 
@@ -62,26 +62,26 @@ def test_a_plain_web_is_stored_to_its_last_page() -> None:
     assert {row.topic for row in rows} == {web.hosts.get(host).topic for host in range(10)}
 
 
-def test_every_url_has_one_row(whole: list[Row]) -> None:
+def test_every_url_has_one_row(whole: list[TruthRow]) -> None:
     assert len({row.url for row in whole}) == len(whole) > 2_000
 
 
-def test_every_page_exhibit_is_met_in_a_web_that_has_them_all(whole: list[Row]) -> None:
+def test_every_page_exhibit_is_met_in_a_web_that_has_them_all(whole: list[TruthRow]) -> None:
     met = {row.url.split("/")[4] for row in whole if "/x/" in row.url and row.outcome != "denied"}
     assert met >= set(PAGE_EXHIBITS)
 
 
-def test_two_runs_give_the_same_rows(whole: list[Row]) -> None:
+def test_two_runs_give_the_same_rows(whole: list[TruthRow]) -> None:
     web = Web(WHOLE)
     assert truth(web, web.seed_urls(WHOLE.hosts)) == whole
 
 
-def test_the_ports_of_a_web_change_nothing_but_urls(whole: list[Row]) -> None:
+def test_the_ports_of_a_web_change_nothing_but_urls(whole: list[TruthRow]) -> None:
     web = Web(msgspec.structs.replace(WHOLE, http_port=80, https_port=443))
     assert outcomes(truth(web, web.seed_urls(WHOLE.hosts))) == outcomes(whole)
 
 
-def test_one_url_of_each_payload_is_stored(whole: list[Row]) -> None:
+def test_one_url_of_each_payload_is_stored(whole: list[TruthRow]) -> None:
     classes = defaultdict(list)
     for row in whole:
         if row.payload:
@@ -93,23 +93,23 @@ def test_one_url_of_each_payload_is_stored(whole: list[Row]) -> None:
 @pytest.mark.parametrize(
     ("name", "limits", "stored", "dropped", "reason"),
     [
-        ("calendar", Limits(hops=None), 1_001, 1, "too-many-queries"),
-        ("calendar", Limits(), 21, 1, "too-many-hops"),
-        ("calendar", Limits(hops=None, queries=7), 8, 1, "too-many-queries"),
-        ("session", Limits(hops=None), 1_001, 1, "too-many-queries"),
-        ("listing", Limits(), 1_001, 200, "too-many-queries"),
-        ("listing", Limits(queries=None), 1_201, 0, ""),
+        ("calendar", TruthLimits(hops=None), 1_001, 1, "too-many-queries"),
+        ("calendar", TruthLimits(), 21, 1, "too-many-hops"),
+        ("calendar", TruthLimits(hops=None, queries=7), 8, 1, "too-many-queries"),
+        ("session", TruthLimits(hops=None), 1_001, 1, "too-many-queries"),
+        ("listing", TruthLimits(), 1_001, 200, "too-many-queries"),
+        ("listing", TruthLimits(queries=None), 1_201, 0, ""),
         # /x/tree/0 has three segments.
-        ("tree", Limits(), 18, 1, "too-many-segments"),
-        ("tree", Limits(segments=None), 21, 1, "too-many-hops"),
-        ("repeating", Limits(), 3, 1, "repeating-segments"),
-        ("repeating", Limits(repeats=4), 5, 1, "repeating-segments"),
-        ("repeating", Limits(repeats=None), 18, 1, "too-many-segments"),
-        ("repeating-run", Limits(), 6, 1, "repeating-segments"),
+        ("tree", TruthLimits(), 18, 1, "too-many-segments"),
+        ("tree", TruthLimits(segments=None), 21, 1, "too-many-hops"),
+        ("repeating", TruthLimits(), 3, 1, "repeating-segments"),
+        ("repeating", TruthLimits(repeats=4), 5, 1, "repeating-segments"),
+        ("repeating", TruthLimits(repeats=None), 18, 1, "too-many-segments"),
+        ("repeating-run", TruthLimits(), 6, 1, "repeating-segments"),
     ],
 )
-def test_a_limit_cuts_a_trap(name: str, limits: Limits, stored: int, dropped: int, reason: str) -> None:
-    found = outcomes(exhibit(f"{name}/0", Options(limits=limits)))
+def test_a_limit_cuts_a_trap(name: str, limits: TruthLimits, stored: int, dropped: int, reason: str) -> None:
+    found = outcomes(exhibit(f"{name}/0", TruthOptions(limits=limits)))
     assert found == Counter({("stored", "new"): stored, ("dropped", reason): dropped}) - Counter()
 
 
@@ -237,7 +237,7 @@ def test_every_robots_variant_has_a_verdict_here() -> None:
 def test_robots_denies_what_it_should(variant: str, rfc9309: bool) -> None:
     web = Web(WebSpec(hosts=1, pages=36, robots={variant: 1.0}))
     targets = [path(page) for page in range(36)]
-    rows = truth(web, [web.hosts.origin(0) + target for target in targets], Options(rfc9309=rfc9309))
+    rows = truth(web, [web.hosts.origin(0) + target for target in targets], TruthOptions(rfc9309=rfc9309))
     forbids = FORBIDS.get(variant, none)
     reachable = variant not in UNREACHABLE and (rfc9309 or variant not in LENIENT)
     for target, row in zip(targets, rows, strict=False):
@@ -256,7 +256,7 @@ def test_trouble_of_a_host_is_the_outcome_of_its_urls(trouble: str) -> None:
 def test_scope_keeps_a_crawl_on_its_host_or_its_domain() -> None:
     web = Web(WebSpec(hosts=12, hosts_per_domain=4))
     reached = {
-        scope: {urlsplit(row.url).hostname for row in truth(web, web.seed_urls(), Options(scope=scope))}
+        scope: {urlsplit(row.url).hostname for row in truth(web, web.seed_urls(), TruthOptions(scope=scope))}
         for scope in ("host", "domain", "any")
     }
     assert reached["host"] == {web.hosts.name(0)}
@@ -269,13 +269,13 @@ def test_scope_keeps_a_crawl_on_its_host_or_its_domain() -> None:
 )
 def test_sitemaps_add_pages_that_no_link_leads_to(robots: str, asked: bool, orphans: int) -> None:
     web = Web(WebSpec(hosts=1, robots={robots: 1.0}))
-    rows = truth(web, web.seed_urls(), Options(sitemaps=asked))
+    rows = truth(web, web.seed_urls(), TruthOptions(sitemaps=asked))
     assert sum("/x/found/orphan-" in row.url for row in rows) == orphans
     assert sum("/sitemap" in row.url for row in rows) == (3 if orphans else 0)
 
 
 def test_requisites_are_fetched_when_asked_for() -> None:
-    rows = truth(ONE, ONE.seed_urls(), Options(requisites=True))
+    rows = truth(ONE, ONE.seed_urls(), TruthOptions(requisites=True))
     assert sorted(row.url.rpartition(".")[2] for row in rows if "/static/" in row.url) == ["css", "js", "png"]
     assert len(rows) == len(truth(ONE, ONE.seed_urls())) + 3
 

@@ -5,7 +5,7 @@ from html import unescape
 import pytest
 
 from tests.url.odd_links import BASES, HREFS, url
-from whimbrel.simweb.exhibit.api import Place
+from whimbrel.simweb.exhibit.api import ExhibitPlace
 from whimbrel.simweb.exhibit.odd_url import odd_links
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
@@ -24,7 +24,7 @@ def test_the_odd_links_of_the_simulated_web_mean_what_it_says() -> None:
     web = Web(WebSpec())
     host = web.hosts.find(web.hosts.name(0))
     assert host is not None
-    place = Place(web.hosts, host, "odd-urls")
+    place = ExhibitPlace(web.hosts, host, "odd-urls")
     joiner = Joiner(url(place.url()))
     for link in odd_links(place):
         assert (joiner.join(unescape(link.href)) or "") == link.url

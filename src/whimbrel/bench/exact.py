@@ -7,15 +7,15 @@ from typing import Final
 
 from whimbrel.query.latest import latest_snapshot
 from whimbrel.query.sql import Query, QueryConfig
-from whimbrel.simweb.truth import Limits, Options, Truth
+from whimbrel.simweb.truth import Truth, TruthLimits, TruthOptions
 from whimbrel.simweb.web import Web
 
 _KEPT: Final = ("stored", "duplicate")
-NO_HOP_LIMIT: Final = Options(limits=Limits(hops=None))
+NO_HOP_LIMIT: Final = TruthOptions(limits=TruthLimits(hops=None))
 """Hops depend on the order of a crawl (ADR 5), so comparisons lift their limit on both sides."""
 
 
-def differences(directory: Path, web: Web, seeds: Sequence[str], options: Options = NO_HOP_LIMIT) -> list[str]:
+def differences(directory: Path, web: Web, seeds: Sequence[str], options: TruthOptions = NO_HOP_LIMIT) -> list[str]:
     """What differs between a crawl's final outcomes and the truth, one line per URL.
 
     Of equal payloads exactly one is stored, whichever was met first; the truth names one, a crawl may meet another.
@@ -36,15 +36,15 @@ def differences(directory: Path, web: Web, seeds: Sequence[str], options: Option
     return wrong + [f"not of this web: {url} {found.outcomes[url]}" for url in found.outcomes.keys() - truth.keys()]
 
 
-class Found:
+class FinalOutcomes:
     def __init__(self) -> None:
         self.outcomes: dict[str, tuple[str, str]] = {}
         self.counts: Counter[str] = Counter()
 
 
-def final_outcomes(directory: Path) -> Found:
+def final_outcomes(directory: Path) -> FinalOutcomes:
     """Outcome and reason of each URL of a crawl, and how often it has a final one."""
-    found = Found()
+    found = FinalOutcomes()
     sql = "select url, outcome, reason from fetches where outcome <> 'retry'"
     with Query([latest_snapshot(directory)], QueryConfig()) as asked, asked.run(sql) as answer:
         for batch in answer:

@@ -47,7 +47,7 @@ class Sink(Sync):
         return None
 
 
-class Row(msgspec.Struct, frozen=True):
+class HopCost(msgspec.Struct, frozen=True):
     """`cost_us` is CPU time of one hop for one item."""
 
     hop: str
@@ -56,15 +56,15 @@ class Row(msgspec.Struct, frozen=True):
     over_call_us: float
 
 
-def measure(show: Callable[[str], None]) -> list[Row]:
+def measure(show: Callable[[str], None]) -> list[HopCost]:
     """The table, the best of three rounds for each row."""
     show("plain calls")
     call_us = min(_plain_call() for _ in range(ROUNDS))
-    rows = [Row("plain call", 0, call_us, 0.0)]
+    rows = [HopCost("plain call", 0, call_us, 0.0)]
     for kind, batch in (("direct", 0), ("queue", 1), ("queue", 16), ("queue", 64), ("queue", 256)):
         show(f"{kind} {batch or ''}")
         cost = min(_hop(kind, max(1, batch)) for _ in range(ROUNDS))
-        rows.append(Row(kind, batch, cost, cost - call_us))
+        rows.append(HopCost(kind, batch, cost, cost - call_us))
     return rows
 
 

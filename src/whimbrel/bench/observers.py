@@ -1,4 +1,4 @@
-"""Who is beside a crawl that is measured: nobody, a process that spins, somebody who looks on, somebody who asks."""
+"""What runs beside a crawl that is measured: nothing, a process that spins, an open dashboard, or questions in SQL."""
 
 import json
 import os
@@ -21,8 +21,8 @@ _QUESTION: Final = """
 _LOOK_S: Final = 0.1
 
 
-class Company(Protocol):
-    """Somebody beside a crawl, in turns."""
+class Observer(Protocol):
+    """Something that looks at a crawl or works beside it, in turns."""
 
     def begin(self) -> None: ...
 
@@ -32,7 +32,7 @@ class Company(Protocol):
     def end(self) -> None: ...
 
 
-class Nobody:
+class NoObserver:
     def begin(self) -> None:
         """Nothing."""
 
@@ -43,7 +43,7 @@ class Nobody:
         """Nothing."""
 
 
-class Spinning(Nobody):
+class SpinningProcess(NoObserver):
     """A process that does nothing, all the time."""
 
     def __init__(self) -> None:
@@ -65,8 +65,8 @@ class Spinning(Nobody):
         self._process.wait()
 
 
-class Watching(Nobody):
-    """Somebody who has the dashboard open."""
+class DashboardObserver(NoObserver):
+    """A browser with the dashboard open."""
 
     def __init__(self, directory: Path, profile: Path, path: str) -> None:
         self._browser = Browser(directory, profile)
@@ -95,7 +95,7 @@ class Watching(Nobody):
         self._browser.close()
 
 
-class Asking(Nobody):
+class QueryObserver(NoObserver):
     """One question after the other, each in a process of its own as a user asks it."""
 
     def __init__(self, directory: Path) -> None:

@@ -25,7 +25,7 @@ import msgspec
 import psutil
 
 from whimbrel.bench.browser import NoBrowser, browser_path
-from whimbrel.bench.observers import Asking, Company, Nobody, Spinning, Watching
+from whimbrel.bench.observers import DashboardObserver, NoObserver, Observer, QueryObserver, SpinningProcess
 from whimbrel.bench.politeness.stage import Stage, StageError, crawl_command, staged
 from whimbrel.commit.committed import read_committed
 from whimbrel.simweb.spec import WebSpec
@@ -38,7 +38,7 @@ _BEGIN_S: Final = 60.0
 _BEGIN_COMMITS: Final = 5
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class OverheadPlan(msgspec.Struct, frozen=True, kw_only=True):
     hosts: int = 100
     rounds: int = 4
     """Crawls."""
@@ -54,7 +54,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return int(2 * self.cycles * len(KINDS) * self.turn_s * self.pages_per_s / self.hosts) + 200
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class OverheadResult(msgspec.Struct, frozen=True, kw_only=True):
     turns_ms: dict[str, list[float]]
     """CPU time per page of each turn, by its kind; without "watched" where no browser could be had."""
     questions: int
@@ -78,14 +78,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return max(judged) <= MOST and self.questions > 0 and not self.wrong
 
 
-def measure(plan: Plan, folder: Path, said: Callable[[str], None]) -> Outcome:
+def measure(plan: OverheadPlan, folder: Path, said: Callable[[str], None]) -> OverheadResult:
     """`said` gets what is being measured. StageError when a crawl cannot be run."""
     cores = sorted(os.sched_getaffinity(0))
     own, others = {cores[-1]}, set(cores[:-1]) or {cores[-1]}
     os.sched_setaffinity(0, others)
     path, unwatched = _browser()
     kinds = [kind for kind in KINDS if path or kind != "watched"]
-    found = Outcome(turns_ms={kind: [] for kind in kinds}, questions=0, wrong=[], unwatched=unwatched)
+    found = OverheadResult(turns_ms={kind: [] for kind in kinds}, questions=0, wrong=[], unwatched=unwatched)
     with staged(WebSpec(hosts=plan.hosts, pages=plan.pages, latency_ms=0), folder) as stage:
         for number in range(plan.rounds):
             into = folder / f"crawl-{number}"
@@ -94,14 +94,19 @@ def measure(plan: Plan, folder: Path, said: Callable[[str], None]) -> Outcome:
             with stage.crawling(whole) as crawl, ExitStack() as stack:
                 os.sched_setaffinity(crawl.pid, own)
                 _await_pages(stage, crawl, into)
-                company: dict[str, Company] = {"alone": Nobody(), "spinning": stack.enter_context(Spinning())}
+                observers: dict[str, Observer] = {
+                    "alone": NoObserver(),
+                    "spinning": stack.enter_context(SpinningProcess()),
+                }
                 if path:
-                    company["watched"] = stack.enter_context(Watching(into, folder / f"browser-{number}", path))
-                asking = company["asked"] = Asking(into)
+                    observers["watched"] = stack.enter_context(
+                        DashboardObserver(into, folder / f"browser-{number}", path)
+                    )
+                asking = observers["asked"] = QueryObserver(into)
                 for cycle in range(plan.cycles):
                     said(f"crawl {number + 1} of {plan.rounds}, cycle {cycle + 1} of {plan.cycles}")
                     for kind in random.sample(kinds, len(kinds)):
-                        found.turns_ms[kind].append(_turn(stage, crawl, company[kind], plan.turn_s))
+                        found.turns_ms[kind].append(_turn(stage, crawl, observers[kind], plan.turn_s))
             found.wrong.extend(asking.wrong)
             found = msgspec.structs.replace(found, questions=found.questions + asking.answered)
     return found
@@ -124,17 +129,17 @@ def _await_pages(stage: Stage, crawl: "subprocess.Popen[bytes]", into: Path) -> 
         time.sleep(0.1)
 
 
-def _turn(stage: Stage, crawl: "subprocess.Popen[bytes]", company: Company, for_s: float) -> float:
+def _turn(stage: Stage, crawl: "subprocess.Popen[bytes]", observer: Observer, for_s: float) -> float:
     """CPU time per page in milliseconds, of the crawl's process alone."""
     process = psutil.Process(crawl.pid)
-    company.begin()
+    observer.begin()
     time.sleep(_SETTLE_S)
     pages, cpu_s = stage.requests(), _cpu_s(process)
     end = time.monotonic() + for_s
     while time.monotonic() < end:
-        company.ask()
+        observer.ask()
     pages, cpu_s = stage.requests() - pages, _cpu_s(process) - cpu_s
-    company.end()
+    observer.end()
     if crawl.poll() is not None or pages <= 0:
         raise StageError(f"the crawl ended before it was measured; {stage.last_words()}")
     return cpu_s / pages * 1_000

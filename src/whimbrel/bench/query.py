@@ -28,7 +28,7 @@ _MOST_S: Final = 4.0
 MOST_BYTES: Final = 2_000_000_000
 
 
-class Asked(msgspec.Struct, frozen=True):
+class QueryCost(msgspec.Struct, frozen=True):
     name: str
     seconds: float
     cpu_s: float
@@ -124,24 +124,24 @@ def _links(np: Any, pa: Any, random: Any, ids: Any, pages: range, each: int, sch
     return pa.table([made[field.name] for field in schema], schema=schema)
 
 
-def ask(directory: Path) -> list[Asked]:
+def ask(directory: Path) -> list[QueryCost]:
     """Each question in a process of its own, as the command asks it."""
     found = []
     for name in QUESTIONS:
         command = [sys.executable, "-m", "whimbrel.bench.query", str(directory), name]
         done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
-        found.append(msgspec.convert(json.loads(done.stdout), Asked))
+        found.append(msgspec.convert(json.loads(done.stdout), QueryCost))
     return found
 
 
-def _answer(directory: Path, name: str) -> Asked:
+def _answer(directory: Path, name: str) -> QueryCost:
     from whimbrel.query.crawl_data import CrawlData
 
     opened = CrawlData([directory])
     began_s, began_cpu_s = time.monotonic(), time.process_time()
     rows = len(opened.sql(QUESTIONS[name]))
     seconds, cpu_s = time.monotonic() - began_s, time.process_time() - began_cpu_s
-    return Asked(name, seconds, cpu_s, _peak_bytes(), rows)
+    return QueryCost(name, seconds, cpu_s, _peak_bytes(), rows)
 
 
 def _peak_bytes() -> int:

@@ -20,7 +20,7 @@ from whimbrel.terminal import plain_console
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whimbrel.simweb.truth import Row
+    from whimbrel.simweb.truth import TruthRow
 
 app = typer.Typer(no_args_is_help=True, help="A web made from a number, to test crawlers on.")
 
@@ -79,9 +79,9 @@ async def _serve(spec: WebSpec, options: Any, warc: list[Path]) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     if warc:
         from whimbrel.simweb.server.serve import serving_snapshot
-        from whimbrel.simweb.snapshot import Snapshot
+        from whimbrel.simweb.snapshot import WarcWeb
 
-        context = serving_snapshot(Snapshot(warc), options, http_port=spec.http_port, https_port=spec.https_port)
+        context = serving_snapshot(WarcWeb(warc), options, http_port=spec.http_port, https_port=spec.https_port)
     else:
         context = serving(Web(spec), options)
     async with context as running:
@@ -115,16 +115,16 @@ def truth(
     json_: Annotated[bool, typer.Option("--json", help="One JSON object per URL instead of a summary.")] = False,
 ) -> None:
     """Say for each URL what a correct crawl makes of it. Needs no server: the truth is computed."""
-    from whimbrel.simweb.truth import Limits, Options, Row, Truth
+    from whimbrel.simweb.truth import Truth, TruthLimits, TruthOptions, TruthRow
     from whimbrel.simweb.web import Web
 
     if scope not in ("host", "domain", "any"):
         raise typer.BadParameter("scope is host, domain or any")
     web = Web(web_spec(spec, preset, seed=seed, hosts=hosts, pages=pages))
     options = msgspec.convert(
-        {"scope": scope, "rfc9309": rfc9309, "sitemaps": sitemaps, "requisites": requisites}, Options
+        {"scope": scope, "rfc9309": rfc9309, "sitemaps": sitemaps, "requisites": requisites}, TruthOptions
     )
-    options = msgspec.structs.replace(options, limits=Limits(hops=max_hops or None))
+    options = msgspec.structs.replace(options, limits=TruthLimits(hops=max_hops or None))
     rows = Truth(web, web.seed_urls(seeds), options).rows() if not warc else _stored(warc)
     if json_:
         encoder = msgspec.json.Encoder()
@@ -136,16 +136,17 @@ def truth(
     for (outcome, reason), count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         table.add_row(outcome, reason, f"{count:,}")
     plain_console().print(table)
-    typer.echo(f"{sum(counts.values()):,} URLs; the fields of a row with --json: {', '.join(Row.__struct_fields__)}")
+    fields = ", ".join(TruthRow.__struct_fields__)
+    typer.echo(f"{sum(counts.values()):,} URLs; the fields of a row with --json: {fields}")
 
 
-def _stored(warc: list[Path]) -> "Iterator[Row]":
-    from whimbrel.simweb.snapshot import Snapshot
-    from whimbrel.simweb.truth import Row
+def _stored(warc: list[Path]) -> "Iterator[TruthRow]":
+    from whimbrel.simweb.snapshot import WarcWeb
+    from whimbrel.simweb.truth import TruthRow
 
-    with Snapshot(warc) as snapshot:
+    with WarcWeb(warc) as snapshot:
         for url, outcome, reason in snapshot.truth():
-            yield Row(url=url, outcome=outcome, reason=reason, depth=0)
+            yield TruthRow(url=url, outcome=outcome, reason=reason, depth=0)
 
 
 @app.command()

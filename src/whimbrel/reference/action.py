@@ -49,7 +49,7 @@ _FIXED: Final = """
 """
 
 
-class Field(NamedTuple):
+class ActionField(NamedTuple):
     name: str
     """In JSON."""
     kind: str
@@ -59,17 +59,17 @@ class Field(NamedTuple):
     """What it means; empty when nobody has written it down."""
 
 
-class Entry(NamedTuple):
+class ActionEntry(NamedTuple):
     name: str
     text: str
-    fields: tuple[Field, ...]
+    fields: tuple[ActionField, ...]
 
 
-def actions() -> list[Entry]:
+def actions() -> list[ActionEntry]:
     return [_entry(name, kind) for name, kind in ACTIONS.items()]
 
 
-def values() -> list[Entry]:
+def values() -> list[ActionEntry]:
     """What actions are made of, and what they are answered with."""
     return [_entry(kind.__name__, kind) for kind in (Joint, Done)]
 
@@ -88,22 +88,22 @@ def _ways(name: str) -> str:
     return f"`{ACTIONS[name].__name__}` in Python, `POST /v1/actions/{name}`, {command}."
 
 
-def _section(title: str, entry: Entry, ways: str) -> str:
+def _section(title: str, entry: ActionEntry, ways: str) -> str:
     rows = [f"| `{field.name}` | {field.kind} | {field.default} | {field.text} |\n" for field in entry.fields]
     table = ["\n| field | type | default | |\n|---|---|---|---|\n", *rows] if rows else ["It has no fields.\n"]
     return "".join([f"\n## {title}\n\n{entry.text}\n\n{ways}\n", *table])
 
 
-def _entry(name: str, kind: type[Any]) -> Entry:
+def _entry(name: str, kind: type[Any]) -> ActionEntry:
     texts = _texts(kind)
     described = types.type_info(kind)
     if not isinstance(described, types.StructType):
         raise TypeError(f"{name} is no action")
     fields = (
-        Field(field.encode_name, _kind(field.type), _default(field), texts.get(field.name, ""))
+        ActionField(field.encode_name, _kind(field.type), _default(field), texts.get(field.name, ""))
         for field in described.fields
     )
-    return Entry(name, " ".join(inspect.cleandoc(kind.__doc__ or "").split()), tuple(fields))
+    return ActionEntry(name, " ".join(inspect.cleandoc(kind.__doc__ or "").split()), tuple(fields))
 
 
 def _texts(kind: type[Any]) -> dict[str, str]:

@@ -58,7 +58,7 @@ metrics: import it in Grafana and choose the data source.
 """
 
 
-class Declared(NamedTuple):
+class DeclaredMetric(NamedTuple):
     metric: Metric
     parts: tuple[str, ...]
     """As the registry calls them; none for those of the crawl as a whole."""
@@ -69,7 +69,7 @@ class Declared(NamedTuple):
         return PREFIX + self.metric.name
 
 
-def metrics() -> list[Declared]:
+def metrics() -> list[DeclaredMetric]:
     """Every metric that Whimbrel declares. One that a class inherits is still one."""
     known = registry()
     found: dict[Metric, list[str]] = {metric: [] for metric in OWN}
@@ -78,14 +78,14 @@ def metrics() -> list[Declared]:
         if kind is not None and kind.__module__.startswith("whimbrel."):
             for metric in kind.metrics:
                 found.setdefault(metric, []).append(name)
-    return [Declared(metric, tuple(parts)) for metric, parts in found.items()]
+    return [DeclaredMetric(metric, tuple(parts)) for metric, parts in found.items()]
 
 
 def metric_reference() -> str:
     return _HEAD + "".join(map(_row, metrics()))
 
 
-def _row(one: Declared) -> str:
+def _row(one: DeclaredMetric) -> str:
     metric = one.metric
     label = f"`{metric.label}`" if metric.label else ""
     parts = ", ".join(f"`{part}`" for part in one.parts) or "the crawl"

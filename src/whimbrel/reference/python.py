@@ -34,7 +34,7 @@ _SECTIONS: Final = {
 }
 
 
-class Member(NamedTuple):
+class ApiMember(NamedTuple):
     name: str
     shown: str
     """As a program would write it."""
@@ -42,15 +42,15 @@ class Member(NamedTuple):
     """What it means; empty when nobody has written it down."""
 
 
-class Entry(NamedTuple):
+class ApiEntry(NamedTuple):
     name: str
     shown: str
     place: str
     text: str
-    members: tuple[Member, ...]
+    members: tuple[ApiMember, ...]
 
 
-def sections() -> dict[str, list[Entry]]:
+def sections() -> dict[str, list[ApiEntry]]:
     return {title: [_entry(place) for place in places] for title, places in _SECTIONS.items()}
 
 
@@ -62,7 +62,7 @@ def python_reference() -> str:
     return "".join(written)
 
 
-def _written(entry: Entry) -> str:
+def _written(entry: ApiEntry) -> str:
     parts = [f"\n### {entry.name}\n\n"]
     if entry.shown:
         parts.append(f"```python\n{entry.shown}\n```\n\n")
@@ -77,7 +77,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _entry(place: str) -> Entry:
+def _entry(place: str) -> ApiEntry:
     module_name, _, name = place.rpartition(".")
     module = import_module("whimbrel" if module_name == "__init__" else f"whimbrel.{module_name}")
     found = getattr(module, name)
@@ -85,7 +85,7 @@ def _entry(place: str) -> Entry:
     exported = name in import_module("whimbrel").__all__
     if isinstance(tree, ast.FunctionDef):
         shown = f"whimbrel.{name}{_signature(tree)}"
-        return Entry(name, shown, "", _text(ast.get_docstring(tree)), ())
+        return ApiEntry(name, shown, "", _text(ast.get_docstring(tree)), ())
     if not isinstance(tree, ast.ClassDef):
         raise TypeError(f"{place} is no class and no function")
     made = next((one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
@@ -95,32 +95,34 @@ def _entry(place: str) -> Entry:
     text = _text(ast.get_docstring(tree))
     if shown and made is not None:
         text += " " + _text(ast.get_docstring(made))
-    return Entry(name, shown, "" if exported else f"whimbrel.{module_name}", text, members)
+    return ApiEntry(name, shown, "" if exported else f"whimbrel.{module_name}", text, members)
 
 
-def _attributes(body: list[ast.stmt], made: ast.FunctionDef | None) -> Iterator[Member]:
+def _attributes(body: list[ast.stmt], made: ast.FunctionDef | None) -> Iterator[ApiMember]:
     """Fields of the class, and what its constructor sets."""
     for statement, after in pairwise([*body, ast.Pass()]):
         match statement:
             case ast.AnnAssign(target=ast.Name(name)) if not name.startswith("_"):
-                yield Member(name, f"{name}: {_type(statement.annotation)}", _under(after))
+                yield ApiMember(name, f"{name}: {_type(statement.annotation)}", _under(after))
     for statement, after in pairwise([*(made.body if made is not None else []), ast.Pass()]):
         match statement:
             case ast.Assign(targets=[ast.Attribute(value=ast.Name("self"), attr=name)]) if not name.startswith("_"):
-                yield Member(name, name, _under(after))
+                yield ApiMember(name, name, _under(after))
 
 
-def _callables(body: list[ast.stmt]) -> Iterator[Member]:
+def _callables(body: list[ast.stmt]) -> Iterator[ApiMember]:
     for one in body:
         if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) or one.name.startswith("_"):
             continue
         text = _text(ast.get_docstring(one))
         names = {ast.unparse(decorator) for decorator in one.decorator_list}
         if names & {"property", "cached_property"}:
-            yield Member(one.name, f"{one.name}: {_type(one.returns)}" if one.returns is not None else one.name, text)
+            yield ApiMember(
+                one.name, f"{one.name}: {_type(one.returns)}" if one.returns is not None else one.name, text
+            )
         else:
             begin = "async " if isinstance(one, ast.AsyncFunctionDef) else ""
-            yield Member(one.name, f"{begin}{one.name}{_signature(one)}", text)
+            yield ApiMember(one.name, f"{begin}{one.name}{_signature(one)}", text)
 
 
 def _signature(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:

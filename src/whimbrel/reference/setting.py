@@ -23,7 +23,7 @@ from whimbrel.job.parts import registry, wiring
 _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 
 
-class Field(msgspec.Struct, frozen=True):
+class SettingField(msgspec.Struct, frozen=True):
     """An option or a setting."""
 
     name: str
@@ -42,14 +42,14 @@ class Part(msgspec.Struct, frozen=True):
     use: str
     """What the registry calls it."""
     about: str
-    fields: tuple[Field, ...]
+    fields: tuple[SettingField, ...]
     derived: frozenset[str]
     """Settings that the options decide, unless they are set."""
     ours: bool
     """Whimbrel ships it; others come from installed packages."""
 
 
-def options() -> tuple[Field, ...]:
+def options() -> tuple[SettingField, ...]:
     """The options of a crawl, in their order."""
     return fields_of(CrawlOptions)
 
@@ -77,13 +77,14 @@ def _part(known: Registry, name: str, use: str, derived: frozenset[str], *, alon
     return Part(name, use, about, fields_of(kind.Config), derived, kind.__module__.startswith("whimbrel."))
 
 
-def fields_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
+def fields_of(kind: type[msgspec.Struct]) -> tuple[SettingField, ...]:
     """The fields of a class with defaults for all of them, inherited ones first."""
     texts = {name: text for base in reversed(kind.__mro__) if base is not object for name, text in _texts(base).items()}
     hints = get_type_hints(kind)
     made = kind()
     return tuple(
-        Field(name, described(hints[name]), getattr(made, name), texts.get(name, "")) for name in kind.__struct_fields__
+        SettingField(name, described(hints[name]), getattr(made, name), texts.get(name, ""))
+        for name in kind.__struct_fields__
     )
 
 

@@ -11,7 +11,7 @@ import msgspec
 Headers = tuple[tuple[str, str], ...]
 
 
-class Request(msgspec.Struct, frozen=True, gc=False):
+class SimRequest(msgspec.Struct, frozen=True, gc=False):
     """A request as read from the wire. `target` is the request target exactly as sent."""
 
     method: str

@@ -3,12 +3,12 @@
 import msgspec
 
 from whimbrel.simweb.exhibit import PAGE_EXHIBITS, TROUBLES, robots
-from whimbrel.simweb.exhibit.api import Place
+from whimbrel.simweb.exhibit.api import ExhibitPlace
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
 
 
-class Entry(msgspec.Struct, frozen=True):
+class CatalogueEntry(msgspec.Struct, frozen=True):
     """`where` is a path on every host, or the name of a host of its own."""
 
     name: str
@@ -18,23 +18,23 @@ class Entry(msgspec.Struct, frozen=True):
     verdict: str
 
 
-def entries() -> list[Entry]:
+def entries() -> list[CatalogueEntry]:
     web = Web(WebSpec())
     host = web.hosts.get(0)
     found = []
     for exhibit in PAGE_EXHIBITS.values():
-        finding = exhibit.judge(Place(web.hosts, host, exhibit.name, "1"))
+        finding = exhibit.judge(ExhibitPlace(web.hosts, host, exhibit.name, "1"))
         more = f", {len(finding.links)} links" if finding.links else ""
         verdict = f"{finding.outcome} ({finding.reason}{more})"
-        found.append(Entry(exhibit.name, exhibit.family, f"/x/{exhibit.name}/1", exhibit.summary, verdict))
+        found.append(CatalogueEntry(exhibit.name, exhibit.family, f"/x/{exhibit.name}/1", exhibit.summary, verdict))
     for variant in robots.VARIANTS.values():
         verdict = "qualified" if variant.qualified else "denied (robots-unreachable)"
         if variant.crawl_delay_s:
             verdict += f", Crawl-delay {variant.crawl_delay_s:g} s"
         where = f"robots-{variant.name}.exhibit.{web.spec.suffix}"
-        found.append(Entry(variant.name, robots.FAMILY, where, variant.summary, verdict))
+        found.append(CatalogueEntry(variant.name, robots.FAMILY, where, variant.summary, verdict))
     for trouble in TROUBLES.values():
         verdict = f"{trouble.outcome} ({trouble.reason})" if trouble.outcome else "crawled"
         where = f"{trouble.name}.exhibit.{web.spec.suffix}"
-        found.append(Entry(trouble.name, trouble.family, where, trouble.summary, verdict))
+        found.append(CatalogueEntry(trouble.name, trouble.family, where, trouble.summary, verdict))
     return found

@@ -34,7 +34,7 @@ from dns.rdataclass import RdataClass
 from dns.rdatatype import RdataType
 
 from whimbrel.simweb.dice import Dice
-from whimbrel.simweb.host import LABELS, Host, Hosts
+from whimbrel.simweb.host import LABELS, SimHost, SimHosts
 
 TTL_S: Final = 300
 SHORT_TTL_S: Final = 1
@@ -80,10 +80,10 @@ class _Facts:
 _SILENCE: Final = DnsAnswer(None)
 
 
-class Resolver:
+class NameServer:
     """Answers DNS messages. `answer` takes any bytes and never raises."""
 
-    def __init__(self, hosts: Hosts) -> None:
+    def __init__(self, hosts: SimHosts) -> None:
         self._hosts = hosts
         self._dice = Dice(hosts.spec.seed)
         self._suffix = hosts.spec.suffix.lower()
@@ -128,7 +128,7 @@ class Resolver:
             self._state(response, facts)
         return DnsAnswer(_encode(response, over_tcp=over_tcp), SLOW_S if trouble == "dns-slow" else 0.0)
 
-    def _find(self, name: str) -> tuple[Host | None, int]:
+    def _find(self, name: str) -> tuple[SimHost | None, int]:
         """The host of a name, and which of its names it is: 0 is its own, N is `alias-(N - 1)`."""
         host = self._hosts.find(name)
         if host is not None:
@@ -147,7 +147,7 @@ class Resolver:
         between = name == f"exhibit.{self._suffix}" or self._hosts.find(f"{LABELS[0]}.{name}") is not None
         return _Facts() if between else _Facts(Rcode.NXDOMAIN)
 
-    def _of_host(self, host: Host, at: int, response: dns.message.Message) -> _Facts:
+    def _of_host(self, host: SimHost, at: int, response: dns.message.Message) -> _Facts:
         kind = response.question[0].rdtype
         rcode = _RCODES.get(host.trouble)
         if rcode is not None:
@@ -165,7 +165,7 @@ class Resolver:
             aliases = aliases[:1]
         return _Facts(aliases=aliases, addresses=facts.addresses, looped=host.trouble == "dns-cname-loop")
 
-    def _of_address(self, host: Host, question_id: int) -> _Facts:
+    def _of_address(self, host: SimHost, question_id: int) -> _Facts:
         match host.trouble:
             case "dns-empty" | "dns-mapped" | "dns-cname-loop":
                 return _Facts()
@@ -182,7 +182,7 @@ class Resolver:
             case _:
                 return _Facts(addresses=host.addresses)
 
-    def _of_counted(self, host: Host, earlier: int) -> _Facts:
+    def _of_counted(self, host: SimHost, earlier: int) -> _Facts:
         """`earlier` is how many questions for the address of this host came before."""
         if host.trouble == "dns-recovers":
             return _Facts(Rcode.SERVFAIL) if earlier < 2 else _Facts(addresses=host.addresses)
@@ -195,7 +195,7 @@ class Resolver:
             addresses = (_own_address(draw, 1 + earlier % 254),)
         return _Facts(addresses=addresses, ttl_s=SHORT_TTL_S)
 
-    def _count(self, host: Host, question_id: int) -> int:
+    def _count(self, host: SimHost, question_id: int) -> int:
         """How many questions came before. One that is sent again, as clients do after a quarter of a second, has the
         same id and counts once."""
         earlier, last_id = self._asked.pop(host.number, (-1, -1))
@@ -253,7 +253,7 @@ class _Waiting:
 
 
 class DnsUdp(asyncio.DatagramProtocol):
-    def __init__(self, resolver: Resolver) -> None:
+    def __init__(self, resolver: NameServer) -> None:
         self._resolver = resolver
         self._waiting = _Waiting()
 
@@ -274,7 +274,7 @@ class DnsUdp(asyncio.DatagramProtocol):
 class DnsTcp(asyncio.Protocol):
     """Each message follows its length in two bytes (RFC 7766 §8); slow answers do not hold up quick ones (§7)."""
 
-    def __init__(self, resolver: Resolver) -> None:
+    def __init__(self, resolver: NameServer) -> None:
         self._resolver = resolver
         self._waiting = _Waiting()
         self._buffer = b""
@@ -321,7 +321,7 @@ def _encode(response: dns.message.Message, *, over_tcp: bool) -> bytes:
     return response.to_wire(max_size=largest, prefer_truncation=True, want_shuffle=False)
 
 
-def _chain(host: Host, at: int) -> tuple[tuple[str, str], ...]:
+def _chain(host: SimHost, at: int) -> tuple[tuple[str, str], ...]:
     """The aliases from the name `at` of a host onwards; in a loop, once round."""
     names = [host.name, *(f"alias-{alias}.{host.name}" for alias in range(_ALIASES[host.trouble]))]
     if host.trouble == "dns-cname-loop":

@@ -19,7 +19,7 @@ _U32: Final = 2**32
 _MAX_TAIL_PAGES: Final = 1_000_000
 
 
-class Host(msgspec.Struct, frozen=True, gc=False):
+class SimHost(msgspec.Struct, frozen=True, gc=False):
     """`content` is the number whose pages it serves: its own, or that of the host it mirrors."""
 
     name: str
@@ -48,7 +48,7 @@ class Host(msgspec.Struct, frozen=True, gc=False):
         return f"{self.scheme}://{self.name}" + ("" if self.port == default else f":{self.port}")
 
 
-class Hosts:
+class SimHosts:
     """Finds hosts by number and by name. Keeps the last few thousand it made; nothing else."""
 
     def __init__(self, spec: WebSpec, exhibits: tuple[str, ...]) -> None:
@@ -74,7 +74,7 @@ class Hosts:
         domain, label = divmod(number, self.spec.hosts_per_domain)
         return f"{LABELS[label]}.s{domain}{self._domain_suffix}"
 
-    def find(self, name: str) -> Host | None:
+    def find(self, name: str) -> SimHost | None:
         """The host of that name, or None when this web has none."""
         if name.endswith(self._exhibit_suffix):
             number = self._exhibit_number.get(name.removesuffix(self._exhibit_suffix))
@@ -106,7 +106,7 @@ class Hosts:
     def topic(self, number: int) -> str:
         return TOPIC_NAMES[self._dice.draws(12, b"host", number)[10] % len(TOPIC_NAMES)]
 
-    def _make(self, number: int) -> Host:
+    def _make(self, number: int) -> SimHost:
         spec = self.spec
         draws = self._dice.draws(12, b"host", number)
         label = self._exhibits[number - EXHIBIT_NUMBERS] if number >= EXHIBIT_NUMBERS else ""
@@ -118,7 +118,7 @@ class Hosts:
         content = number - 1 if mirror else number
         secure = trouble.startswith("tls-") or (not label and draws[3] / _U32 < spec.https)
         spread = 0.2 * 25 ** (draws[4] / _U32)  # 0.2 to 5, the same chance for each factor
-        return Host(
+        return SimHost(
             name=self.name(number),
             number=number,
             content=content,

@@ -9,8 +9,8 @@ from typing import Final
 
 from whimbrel.simweb.answer import Reply
 from whimbrel.simweb.dice import Dice
-from whimbrel.simweb.host import Host, Hosts
-from whimbrel.simweb.page import SECTIONS, TEXT_DRAWS, Page, Pages, path
+from whimbrel.simweb.host import SimHost, SimHosts
+from whimbrel.simweb.page import SECTIONS, TEXT_DRAWS, Pages, SimPage, path
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.topic import COMMON, TOPIC_NAMES, VOCABULARY
 
@@ -62,7 +62,7 @@ def _ready_links(topic: str) -> list[bytes]:
 
 
 class PageWriter:
-    def __init__(self, spec: WebSpec, hosts: Hosts, pages: Pages) -> None:
+    def __init__(self, spec: WebSpec, hosts: SimHosts, pages: Pages) -> None:
         self._spec = spec
         self._hosts = hosts
         self._pages = pages
@@ -81,7 +81,7 @@ class PageWriter:
             blocks.append(f"<p>{' '.join(words)} ".encode())
         return blocks
 
-    def reply(self, host: Host, number: int, now_s: float) -> Reply:
+    def reply(self, host: SimHost, number: int, now_s: float) -> Reply:
         """The page with its validators, as it stands at that time."""
         page = self._pages.get(host, number)
         version, changed_s = self._pages.version(page, now_s)
@@ -97,7 +97,7 @@ class PageWriter:
         )
         return Reply(200, headers, self._body(host, page, version, tick))
 
-    def _body(self, host: Host, page: Page, version: int, tick: int | None) -> bytes:
+    def _body(self, host: SimHost, page: SimPage, version: int, tick: int | None) -> bytes:
         links = self._links(host, page)
         parts = [self._head(host, page, version, tick)]
         texts = self._texts(host, page, len(links))
@@ -112,7 +112,7 @@ class PageWriter:
         parts.append(_FOOT % (page.number, host.pages))
         return b"".join(parts)
 
-    def _head(self, host: Host, page: Page, version: int, tick: int | None) -> bytes:
+    def _head(self, host: SimHost, page: SimPage, version: int, tick: int | None) -> bytes:
         words = _WORDS[host.topic]
         count = len(words)
         first, second, third, fourth = (words[draw % count] for draw in page.text[:_WORD_DRAWS])
@@ -127,7 +127,7 @@ class PageWriter:
             head += b'<p class="volatile">Visitors so far: <b>%d</b></p>\n' % visitors
         return head
 
-    def _texts(self, host: Host, page: Page, link_count: int) -> list[bytes]:
+    def _texts(self, host: SimHost, page: SimPage, link_count: int) -> list[bytes]:
         target = self._spec.page_bytes if not self._spec.bytes_tail else self._tail_bytes(page)
         count = round((target - _FRAME_BYTES - link_count * _LINK_BYTES) / self._block_bytes)
         blocks = self._blocks[host.topic]
@@ -137,12 +137,12 @@ class PageWriter:
             del texts[count:]
         return texts
 
-    def _tail_bytes(self, page: Page) -> int:
+    def _tail_bytes(self, page: SimPage) -> int:
         """Pareto with exponent 1.3 whose median is `page_bytes`: one page in a few hundred is over a megabyte."""
         share = page.text[TEXT_DRAWS - 1] / 2**32
         return min(_MAX_BYTES, int(self._spec.page_bytes * 0.5867 / (1 - share) ** (1 / 1.3)))
 
-    def _links(self, host: Host, page: Page) -> list[bytes]:
+    def _links(self, host: SimHost, page: SimPage) -> list[bytes]:
         topic, origin = host.topic, self._hosts.origin
         ready = _ready_links(topic)
         if host.pages <= _READY:

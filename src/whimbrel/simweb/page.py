@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from whimbrel.simweb.dice import Dice, Shares
-from whimbrel.simweb.host import Host, Hosts
+from whimbrel.simweb.host import SimHost, SimHosts
 from whimbrel.simweb.spec import WebSpec
 
 CHILDREN: Final = 8
@@ -40,7 +40,7 @@ def number(path_: str) -> int | None:
     return page if path(page) == path_ else None
 
 
-class Page(msgspec.Struct, frozen=True, gc=False):
+class SimPage(msgspec.Struct, frozen=True, gc=False):
     """What the dice say of one page, all drawn at once.
 
     `inner` are pages of its own host, `outer` (host number, page) elsewhere, `exhibits` names of exhibits on its own
@@ -59,7 +59,7 @@ class Page(msgspec.Struct, frozen=True, gc=False):
 
 
 class Pages:
-    def __init__(self, spec: WebSpec, hosts: Hosts) -> None:
+    def __init__(self, spec: WebSpec, hosts: SimHosts) -> None:
         self._spec = spec
         self._hosts = hosts
         self._dice = Dice(spec.seed)
@@ -69,12 +69,12 @@ class Pages:
             scaled = {name: share / self._exhibit_total for name, share in spec.exhibits.items()}
             self._exhibit = Shares(scaled, rest=next(iter(scaled)))
 
-    def get(self, host: Host, page: int) -> Page:
+    def get(self, host: SimHost, page: int) -> SimPage:
         spec, outer_count = self._spec, self._outer_count
         draws = self._dice.draws(TEXT_DRAWS + 3 + spec.links + outer_count, b"page", host.content, page)
         links = draws[TEXT_DRAWS + 3 :]
         period = spec.change_s * 0.02 * 2500 ** (draws[TEXT_DRAWS] * _PER_U32)
-        return Page(
+        return SimPage(
             number=page,
             inner=self._inner(host.pages, page, links[2 * outer_count :]),
             outer=self._outer(links[: 2 * outer_count]),
@@ -100,7 +100,7 @@ class Pages:
             outer.append((target, 0 if where & 1 else (where >> 1) % self._hosts.pages(content)))
         return outer
 
-    def _exhibits(self, host: Host, page: int) -> list[str]:
+    def _exhibits(self, host: SimHost, page: int) -> list[str]:
         """As many as `Σ shares` on average, no name twice."""
         wanted = self._exhibit_total
         whole = int(wanted)
@@ -108,11 +108,11 @@ class Pages:
         count = whole + (chance * _PER_U32 < wanted - whole)
         return list(dict.fromkeys(self._exhibit.pick(draw) for draw in draws[:count]))
 
-    def version(self, page: Page, now_s: float) -> tuple[int, float]:
+    def version(self, page: SimPage, now_s: float) -> tuple[int, float]:
         """How often the page has changed since the epoch, and when it last did (0 and the past if never)."""
         changes = int((now_s - self._spec.epoch_s + page.phase_s) // page.period_s)
         return changes, self._spec.epoch_s + changes * page.period_s - page.phase_s
 
-    def volatile_tick(self, page: Page, now_s: float) -> int | None:
+    def volatile_tick(self, page: SimPage, now_s: float) -> int | None:
         """The state of the page's volatile part; None when it has none."""
         return int((now_s - self._spec.epoch_s) // self._spec.volatile_s) if page.has_volatile else None

@@ -4,7 +4,7 @@ import gzip
 from typing import Final
 
 from whimbrel.simweb.answer import Answer, Reply
-from whimbrel.simweb.host import Host
+from whimbrel.simweb.host import SimHost
 from whimbrel.simweb.page import path
 
 INDEX: Final = "/sitemap.xml"
@@ -16,17 +16,17 @@ _XML: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _NAMESPACE: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
-def pages(host: Host) -> list[str]:
+def pages(host: SimHost) -> list[str]:
     """Absolute URLs of the plain sitemap: the first ordinary pages."""
     return [host.origin + path(page) for page in range(min(host.pages, _LISTED))]
 
 
-def orphans(host: Host) -> list[str]:
+def orphans(host: SimHost) -> list[str]:
     """Absolute URLs of the compressed sitemap: pages that only it mentions."""
     return [f"{host.origin}/x/found/orphan-{at}" for at in range(ORPHANS)]
 
 
-def respond(host: Host, target: str) -> Answer | None:
+def respond(host: SimHost, target: str) -> Answer | None:
     """The sitemap at that path, or None."""
     if target == INDEX:
         entries = "".join(f"<sitemap><loc>{host.origin}{name}</loc></sitemap>\n" for name in (PLAIN, PACKED))

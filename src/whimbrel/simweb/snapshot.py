@@ -26,8 +26,8 @@ from warcio.archiveiterator import WARCIterator
 from warcio.bufferedreaders import ChunkedDataReader
 from warcio.exceptions import ArchiveLoadFailed
 
-from whimbrel.simweb.answer import Headers, Reply, Request, html, text
-from whimbrel.simweb.host import Host, Hosts
+from whimbrel.simweb.answer import Headers, Reply, SimRequest, html, text
+from whimbrel.simweb.host import SimHost, SimHosts
 from whimbrel.simweb.server.service import Served
 from whimbrel.simweb.spec import SpecError, WebSpec
 from whimbrel.simweb.web import host_of, unknown_host
@@ -53,7 +53,7 @@ class SnapshotError(SpecError):
     """A file that cannot be served; the message names it and says why."""
 
 
-class Stored(NamedTuple):
+class StoredReply(NamedTuple):
     """A response as it was stored, without what the server writes itself."""
 
     status: int
@@ -61,7 +61,7 @@ class Stored(NamedTuple):
     body: bytes
 
 
-class Snapshot:
+class WarcWeb:
     """A site (`server.service.Site`) that answers with what is stored. `close` gives its open files back."""
 
     def __init__(self, paths: Iterable[Path | str]) -> None:
@@ -107,7 +107,7 @@ class Snapshot:
             else:
                 yield url, *_judge(stored)
 
-    def serve(self, request: Request, now_s: float) -> Served:
+    def serve(self, request: SimRequest, now_s: float) -> Served:
         del now_s  # What is stored does not change.
         if request.host not in self._hosts:
             return Served(unknown_host(), "unknown-host")
@@ -122,7 +122,7 @@ class Snapshot:
             return Served(text(str(error), 500), "unreadable")
         return Served(Reply(*stored), "robots" if request.target == "/robots.txt" else "page")
 
-    def _read(self, location: int) -> Stored:
+    def _read(self, location: int) -> StoredReply:
         block = self._block(location)
         if location not in self._bodies:
             return _parse(block, self._name(location))
@@ -153,7 +153,7 @@ class Snapshot:
         return f"{self._paths[location >> _OFFSET_BITS]} at {location & ((1 << _OFFSET_BITS) - 1)}"
 
 
-class SnapshotHosts(Hosts):
+class SnapshotHosts(SimHosts):
     """The hosts of a snapshot, each at one address of 127.0.0.0/8 that follows from its name."""
 
     def __init__(self, names: list[str], http_port: int, https_port: int) -> None:
@@ -167,7 +167,7 @@ class SnapshotHosts(Hosts):
     def name(self, number: int) -> str:
         return self._names[number]
 
-    def find(self, name: str) -> Host | None:
+    def find(self, name: str) -> SimHost | None:
         number = self._numbers.get(name)
         return None if number is None else self.get(number)
 
@@ -177,10 +177,10 @@ class SnapshotHosts(Hosts):
         port, usual = (self.spec.https_port, 443) if scheme == "https" else (self.spec.http_port, 80)
         return url if port == usual else f"{scheme}://{host}:{port}{target}"
 
-    def _make(self, number: int) -> Host:
+    def _make(self, number: int) -> SimHost:
         name = self._names[number]
         draw = blake2b(name.encode(), digest_size=3).digest()
-        return Host(
+        return SimHost(
             name=name,
             number=number,
             content=number,
@@ -289,7 +289,7 @@ def _split(url: str) -> tuple[str, str, str]:
     return parts[1].lower(), host_of(parts[2]), target
 
 
-def _parse(block: bytes, where: str) -> Stored:
+def _parse(block: bytes, where: str) -> StoredReply:
     """The response in the block of a record. Reads what archives hold, bare line feeds and folded headers included."""
     status = _STATUS_LINE.match(block)
     end = _END_OF_HEAD.search(block)
@@ -304,10 +304,10 @@ def _parse(block: bytes, where: str) -> Stored:
     body = block[end.end() :]
     if "chunked" in known.get("transfer-encoding", ""):
         body = ChunkedDataReader(BytesIO(body)).read()
-    return Stored(int(status[1]), headers, body)
+    return StoredReply(int(status[1]), headers, body)
 
 
-def _judge(stored: Stored) -> tuple[str, str]:
+def _judge(stored: StoredReply) -> tuple[str, str]:
     status = stored.status
     if 200 <= status < 300:
         return "stored", "new"

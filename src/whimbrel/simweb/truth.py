@@ -1,7 +1,7 @@
 """What a correct crawl makes of a simulated web: for each URL it can reach, the outcome and the reason.
 
 The walk uses the same functions as the server and none of the crawler. It is breadth first, a redirect costing no hop.
-Which URLs are reached does not depend on the order of a crawl as long as the hop limit does not cut (`Limits.hops`
+Which URLs are reached does not depend on the order of a crawl as long as the hop limit does not cut (`TruthLimits.hops`
 counts the shortest way); every other limit is a function of the URL, or of the order of links on one page.
 """
 
@@ -14,11 +14,11 @@ from typing import Final, Literal
 import msgspec
 
 from whimbrel.simweb import sitemap
-from whimbrel.simweb.answer import Reply, Request
+from whimbrel.simweb.answer import Reply, SimRequest
 from whimbrel.simweb.exhibit import TROUBLES
-from whimbrel.simweb.exhibit.api import Finding, Place
+from whimbrel.simweb.exhibit.api import ExhibitPlace, Finding
 from whimbrel.simweb.exhibit.robots import VARIANTS
-from whimbrel.simweb.host import Host
+from whimbrel.simweb.host import SimHost
 from whimbrel.simweb.page import path
 from whimbrel.simweb.web import Web, host_of
 
@@ -28,7 +28,7 @@ _NEVER_DUPLICATE: Final = 256
 """Bodies shorter than this are never called duplicates."""
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class TruthLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How a correct crawl cuts traps. None lifts a limit.
 
     `repeats` is how often a run of path segments may stand in a row; `queries` how many URLs of one host, path and set
@@ -42,10 +42,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     queries: int | None = 1000
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class TruthOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the crawl is told; the same meaning as the crawler's options."""
 
-    limits: Limits = Limits()
+    limits: TruthLimits = TruthLimits()
     scope: Literal["host", "domain", "any"] = "any"
     rfc9309: bool = False
     sitemaps: bool = False
@@ -55,7 +55,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Each URL that may be visited also proposes the folders above it."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class TruthRow(msgspec.Struct, frozen=True, kw_only=True):
     """One URL. `payload` is equal for URLs with equal bodies: a correct crawl stores one of them, whichever it
     meets first, and calls the others duplicates. `near` is equal for near-duplicates, `topic` is the page's subject."""
 
@@ -81,9 +81,9 @@ def too_repetitive(segments: Sequence[str], most: int) -> bool:
 
 
 class Truth:
-    def __init__(self, web: Web, seeds: Sequence[str], options: Options | None = None) -> None:
+    def __init__(self, web: Web, seeds: Sequence[str], options: TruthOptions | None = None) -> None:
         self._web = web
-        self._options = options or Options()
+        self._options = options or TruthOptions()
         self._seeds = seeds
         self._depths: dict[str, int] = {}
         """The least depth at which each URL has been found."""
@@ -92,7 +92,7 @@ class Truth:
         self._sitemap_hosts: set[str] = set()
         self._scope = {self._scope_key(url) for url in seeds}
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[TruthRow]:
         """Every URL once, those of lesser depth first."""
         waiting: deque[tuple[str, int]] = deque()
         for seed in self._seeds:
@@ -129,25 +129,27 @@ class Truth:
         name = host_of(url.split("/", 3)[2])
         return name if self._options.scope == "host" else name.split(".", 1)[-1]
 
-    def _visit(self, url: str, depth: int) -> tuple[Row, Sequence[str]]:
+    def _visit(self, url: str, depth: int) -> tuple[TruthRow, Sequence[str]]:
         host = self._web.hosts.find(host_of(url.split("/", 3)[2]))
         target = "/" + url.split("/", 3)[3]
         cut = self._cut(url, target, depth)
         if cut:
-            return Row(url=url, outcome="dropped", reason=cut, depth=depth), ()
+            return TruthRow(url=url, outcome="dropped", reason=cut, depth=depth), ()
         if host is None:
-            return Row(url=url, outcome="failed", reason=_foreign_reason(url), depth=depth), ()
+            return TruthRow(url=url, outcome="failed", reason=_foreign_reason(url), depth=depth), ()
         refusal = self._refusal(host, target)
         if refusal:
             known = self._sitemaps(host) if refusal == _BY_RULE else ()
-            return Row(url=url, outcome=refusal[0], reason=refusal[1], depth=depth), known
+            return TruthRow(url=url, outcome=refusal[0], reason=refusal[1], depth=depth), known
         finding, payload, topic = self._find(url, host, target)
         outcome, reason = finding.outcome, finding.reason
         if outcome == "stored" and payload:
             if payload in self._payloads:
                 outcome, reason = "duplicate", "same-payload"
             self._payloads.add(payload)
-        row = Row(url=url, outcome=outcome, reason=reason, depth=depth, payload=payload, near=finding.near, topic=topic)
+        row = TruthRow(
+            url=url, outcome=outcome, reason=reason, depth=depth, payload=payload, near=finding.near, topic=topic
+        )
         return row, (*finding.links, *self._sitemaps(host))
 
     def _cut(self, url: str, target: str, depth: int) -> str:
@@ -180,7 +182,7 @@ class Truth:
             return "repeating-segments"
         return ""
 
-    def _refusal(self, host: Host, target: str) -> tuple[str, str] | None:
+    def _refusal(self, host: SimHost, target: str) -> tuple[str, str] | None:
         """Why no URL, or not this one, may be fetched from a host; None when it may."""
         trouble = TROUBLES.get(host.trouble)
         if trouble is not None and trouble.outcome:
@@ -190,7 +192,7 @@ class Truth:
             return "denied", "robots-unreachable"
         return _BY_RULE if robots.denies(target) else None
 
-    def _find(self, url: str, host: Host, target: str) -> tuple[Finding, str, str]:
+    def _find(self, url: str, host: SimHost, target: str) -> tuple[Finding, str, str]:
         """What is at a URL that may be fetched, the class of its payload, and its topic."""
         if not url.startswith(host.origin + "/"):
             return Finding("redirected", "http-301", (host.origin + target,)), "", ""
@@ -199,7 +201,7 @@ class Truth:
             return Finding("stored", "new", self._page_links(host, number)), f"{host.content}/{number}", host.topic
         place = self._web.exhibit(host, target)
         finding = place[0].judge(place[1]) if place else None
-        answer = self._web.respond(host, Request("GET", host.name, target), self._web.spec.epoch_s)
+        answer = self._web.respond(host, SimRequest("GET", host.name, target), self._web.spec.epoch_s)
         if finding is None:
             finding = _plain_finding(answer.status, host, target)
         payload = finding.payload
@@ -211,7 +213,7 @@ class Truth:
             payload = payload or hashlib.blake2b(answer.body, digest_size=16).hexdigest()
         return finding, payload, host.topic if finding.outcome == "stored" else ""
 
-    def _page_links(self, host: Host, number: int) -> tuple[str, ...]:
+    def _page_links(self, host: SimHost, number: int) -> tuple[str, ...]:
         page, origin = self._web.pages.get(host, number), host.origin
         links = [origin + path(to) for to in page.inner]
         links += [self._web.hosts.origin(to) + path(there) for to, there in page.outer]
@@ -220,7 +222,7 @@ class Truth:
             links += [f"{origin}/static/{host.content % 8}.{ending}" for ending in ("css", "js", "png")]
         return tuple(links)
 
-    def _sitemaps(self, host: Host) -> tuple[str, ...]:
+    def _sitemaps(self, host: SimHost) -> tuple[str, ...]:
         """The sitemap index of a host, when the crawl knows of it; once per host."""
         if host.name in self._sitemap_hosts or not (self._options.sitemaps or host.robots == "sitemap"):
             return ()
@@ -228,7 +230,7 @@ class Truth:
         return (host.origin + sitemap.INDEX,)
 
 
-def _plain_bytes(answer: Reply, place: Place | None) -> int:
+def _plain_bytes(answer: Reply, place: ExhibitPlace | None) -> int:
     """How long a body is without its content coding, where that can be taken off: this decides whether it can be a
     duplicate."""
     coded = any(name.lower() == "content-encoding" for name, _ in answer.headers)
@@ -245,7 +247,7 @@ def _parents(url: str) -> list[str]:
     return [origin + "".join(f"{part}/" for part in segments[:at]) for at in range(len(segments) - 1, -1, -1)]
 
 
-def _plain_finding(status: int, host: Host, target: str) -> Finding:
+def _plain_finding(status: int, host: SimHost, target: str) -> Finding:
     """Sitemaps, requisites, robots.txt when somebody links to it, and pages that are not there."""
     links: Sequence[str] = ()
     if target == sitemap.INDEX:

@@ -5,12 +5,12 @@ from urllib.parse import unquote_to_bytes
 
 from whimbrel.simweb import page as pages
 from whimbrel.simweb import sitemap
-from whimbrel.simweb.answer import Answer, Reply, Request, html
+from whimbrel.simweb.answer import Answer, Reply, SimRequest, html
 from whimbrel.simweb.exhibit import HOST_LABELS, PAGE_EXHIBITS
-from whimbrel.simweb.exhibit.api import PREFIX, Exhibit, Place
+from whimbrel.simweb.exhibit.api import PREFIX, Exhibit, ExhibitPlace
 from whimbrel.simweb.exhibit.duplicate import not_found
 from whimbrel.simweb.exhibit.robots import HOP_PREFIX, VARIANTS
-from whimbrel.simweb.host import Host, Hosts
+from whimbrel.simweb.host import SimHost, SimHosts
 from whimbrel.simweb.html import PageWriter
 from whimbrel.simweb.spec import WebSpec
 
@@ -22,7 +22,7 @@ class Web:
 
     def __init__(self, spec: WebSpec) -> None:
         self.spec = spec
-        self.hosts = Hosts(spec, HOST_LABELS)
+        self.hosts = SimHosts(spec, HOST_LABELS)
         self.pages = pages.Pages(spec, self.hosts)
         self.writer = PageWriter(spec, self.hosts, self.pages)
 
@@ -30,7 +30,7 @@ class Web:
         """Roots of the first hosts."""
         return [self.hosts.origin(at) + "/" for at in range(min(count, self.spec.hosts))]
 
-    def exhibit(self, host: Host, target: str) -> tuple[Exhibit, Place] | None:
+    def exhibit(self, host: SimHost, target: str) -> tuple[Exhibit, ExhibitPlace] | None:
         """The exhibit at a request target, and its place; None when none is there."""
         path, _, query = target.partition("?")
         if not path.startswith(PREFIX):
@@ -39,18 +39,18 @@ class Web:
         exhibit = PAGE_EXHIBITS.get(name)
         if exhibit is None or not slash:
             return None
-        return exhibit, Place(self.hosts, host, name, rest, query)
+        return exhibit, ExhibitPlace(self.hosts, host, name, rest, query)
 
-    def page_number(self, host: Host, target: str) -> int | None:
+    def page_number(self, host: SimHost, target: str) -> int | None:
         """The ordinary page at a request target; None when none is there."""
         number = pages.number(target)
         return number if number is not None and number < host.pages else None
 
-    def respond(self, host: Host, request: Request, now_s: float) -> Answer:
+    def respond(self, host: SimHost, request: SimRequest, now_s: float) -> Answer:
         """What this host does with a request at that virtual time."""
         return self.find(host, request, now_s)[0]
 
-    def find(self, host: Host, request: Request, now_s: float) -> tuple[Answer, str]:
+    def find(self, host: SimHost, request: SimRequest, now_s: float) -> tuple[Answer, str]:
         """The answer to a request, and what was found: `page`, `robots`, an exhibit's name, or `other`."""
         target = request.target
         number = self.page_number(host, target)
@@ -61,12 +61,12 @@ class Web:
             exhibit, place = found
             return exhibit.respond(place, request), exhibit.name
         if target == "/robots.txt" or target.startswith(HOP_PREFIX):
-            return VARIANTS[host.robots].respond(Place(self.hosts, host, "robots", "txt"), request), "robots"
+            return VARIANTS[host.robots].respond(ExhibitPlace(self.hosts, host, "robots", "txt"), request), "robots"
         answer = _static(target) or sitemap.respond(host, target)
-        return answer or not_found(Place(self.hosts, host, "missing")), "other"
+        return answer or not_found(ExhibitPlace(self.hosts, host, "missing")), "other"
 
 
-def _conditional(reply: Reply, request: Request) -> Reply:
+def _conditional(reply: Reply, request: SimRequest) -> Reply:
     """304 where the client has this version (RFC 9110 §13.2.2: If-None-Match goes before If-Modified-Since)."""
     tags, since = request.headers.get("if-none-match"), request.headers.get("if-modified-since")
     if tags is None and since is None:

@@ -5,8 +5,9 @@
 
 It knows nothing of crawling: handlers run on it (`whimbrel.handle`), and so can any parser that is not to be trusted.
 
-- A *fork server* (`fork_server.py`) is a process forked from the program while that has no threads yet. It forks
-  *workers* on request, waits for them when they end, and takes them with it when it ends or when the program is gone.
+- A *fork server* (`fork_server.py`) is a process forked from the program while that has no threads yet (`parent.py` is
+  its code). It forks *workers* on request, waits for them when they end, and takes them with it when it ends or when
+  the program is gone.
 - A *worker* (`process.py`) has the program's functions and classes as they were at that moment, and nothing of what
   came later. It serves one request after the other within a limit on memory, and leaves when it has grown.
 - The *pool* (`pool.py`) lives on the program's event loop. It sends each worker a batch of requests through a socket

@@ -19,14 +19,14 @@ WorkerEnd = Literal["timeout", "died", "left"]
 """Why a worker serves no more: `left` is in good order."""
 
 
-class Request(msgspec.Struct, frozen=True, gc=False):
+class PendingRequest(msgspec.Struct, frozen=True, gc=False):
     """What was submitted, and has no reply yet."""
 
     body: bytes
     done: Done
 
 
-def give(request: Request, reply: WorkerReply) -> None:
+def give(request: PendingRequest, reply: WorkerReply) -> None:
     """An exception here is the caller's mistake, and no other request's trouble."""
     try:
         request.done(reply)
@@ -68,7 +68,7 @@ class WorkerConnection(asyncio.Protocol):
         self._number = 0
         """Of the request that it serves now, counted from 1; 0 until it is ready."""
         self._sent = 0
-        self.assigned: deque[Request] = deque()
+        self.assigned: deque[PendingRequest] = deque()
         self.fruitful = False
         """Whether any request has had a reply because of it, good or bad."""
         self.end: asyncio.Future[WorkerEnd] = self._loop.create_future()
@@ -82,7 +82,7 @@ class WorkerConnection(asyncio.Protocol):
         await self._loop.create_connection(lambda: self, sock=self._socket)
         self._watch()
 
-    def send(self, requests: deque[Request]) -> None:
+    def send(self, requests: deque[PendingRequest]) -> None:
         """Only while it is idle."""
         self.assigned = requests
         parts: list[bytes] = []

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from whimbrel.worker.api import WorkerReply
-from whimbrel.worker.connection import Done, Request, WorkerConnection, WorkerEnd, give
+from whimbrel.worker.connection import Done, PendingRequest, WorkerConnection, WorkerEnd, give
 from whimbrel.worker.fork_server import ForkServer, ForkServerLost
 
 _BATCH: Final = 8
@@ -37,7 +37,7 @@ class WorkerPool:
         self._time_limit_s = time_limit_s
         self._batch = batch
         self._max_reply_bytes = max_reply_bytes
-        self._waiting: deque[Request] = deque()
+        self._waiting: deque[PendingRequest] = deque()
         self._idle: deque[WorkerConnection] = deque()
         self._keepers: list[asyncio.Task[None]] = []
         self._working: set[WorkerConnection] = set()
@@ -60,7 +60,7 @@ class WorkerPool:
         await asyncio.gather(*self._keepers, return_exceptions=True)
 
     def submit(self, request: bytes, done: Done) -> None:
-        self._waiting.append(Request(request, done))
+        self._waiting.append(PendingRequest(request, done))
         if not self._is_dispatch_due:
             # Later: requests that are submitted one after the other become one batch.
             self._is_dispatch_due = True
@@ -97,7 +97,7 @@ class WorkerPool:
         while self._idle and self._waiting:
             self._idle.popleft().send(self._next_batch())
 
-    def _next_batch(self) -> deque[Request]:
+    def _next_batch(self) -> deque[PendingRequest]:
         batch = deque([self._waiting.popleft()])
         size = len(batch[0].body)
         most = min(self._batch, 1 - (-len(self._waiting) // self._processes))

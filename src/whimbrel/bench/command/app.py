@@ -110,11 +110,11 @@ def peers(
     from whimbrel.bench.peers import report
     from whimbrel.bench.peers.plot import plot as draw
     from whimbrel.bench.peers.runner import NAMES
-    from whimbrel.bench.peers.start import Options, start
+    from whimbrel.bench.peers.start import PeersOptions, start
 
     small, quotes = corpora.small(pages), corpora.quotes(pages // 2)
     specs = {"small": small, "realistic": corpora.realistic(hosts), "quotes": quotes}
-    options = Options(
+    options = PeersOptions(
         corpora=[specs[_one_of(name, tuple(specs))] for name in corpus or specs],
         peers=[_one_of(name, NAMES) for name in peer or ()],
         peers_env=peers_env,

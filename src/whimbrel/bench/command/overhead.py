@@ -25,10 +25,10 @@ def overhead(
     Without Chromium the dashboard is not measured, and it says so. Exit codes: 0 at most 5 % more than alone, and every
     answer was right; 1 not; 2 a crawl could not be run.
     """
-    from whimbrel.bench.overhead import Plan, measure
+    from whimbrel.bench.overhead import OverheadPlan, measure
 
     with tempfile.TemporaryDirectory(prefix="whimbrel-bench-") as folder:
-        plan = Plan(hosts=hosts, rounds=rounds, cycles=cycles, turn_s=duration_s(turn), pages_per_s=pages_per_s)
+        plan = OverheadPlan(hosts=hosts, rounds=rounds, cycles=cycles, turn_s=duration_s(turn), pages_per_s=pages_per_s)
         with Console(stderr=True).status("measuring") as status:
             found = measure(plan, Path(folder), status.update)
     if json_:

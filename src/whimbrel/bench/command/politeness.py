@@ -26,9 +26,9 @@ def politeness(
 
     Exit codes: 0 every promise was kept, 1 one was broken, 2 the crawl could not be run.
     """
-    from whimbrel.bench.politeness.run import Plan, experiment
+    from whimbrel.bench.politeness.run import PolitenessPlan, experiment
 
-    plan = Plan(
+    plan = PolitenessPlan(
         requests=requests,
         kills=kills,
         delay_s=duration_s(delay),

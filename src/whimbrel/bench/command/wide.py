@@ -22,10 +22,12 @@ def wide(
 
     Exit codes: 0 measured, 2 the crawl could not be run.
     """
-    from whimbrel.bench.politeness.wide import Plan, measure
+    from whimbrel.bench.politeness.wide import WidePlan, measure
 
     latency_ms = max(1, round(duration_s(latency) * 1_000))
-    plan = Plan(hosts=hosts, pages=pages, latency_ms=latency_ms, connections=connections, max_s=duration_s(max_time))
+    plan = WidePlan(
+        hosts=hosts, pages=pages, latency_ms=latency_ms, connections=connections, max_s=duration_s(max_time)
+    )
     with tempfile.TemporaryDirectory(prefix="whimbrel-bench-") as folder:
         found = measure(plan, Path(folder))
     if json_:

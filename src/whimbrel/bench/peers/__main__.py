@@ -5,14 +5,14 @@ from pathlib import Path
 
 import msgspec
 
-from whimbrel.bench.peers.api import PeersError, Plan
+from whimbrel.bench.peers.api import PeersError, PeersPlan
 from whimbrel.bench.peers.compare import compare
 from whimbrel.bench.peers.private import settle
 
 
 def main() -> int:
     plan_file, found_file = map(Path, sys.argv[1:])
-    plan = msgspec.json.decode(plan_file.read_bytes(), type=Plan)
+    plan = msgspec.json.decode(plan_file.read_bytes(), type=PeersPlan)
     try:
         if plan.is_private:
             settle(plan_file.parent)

@@ -38,7 +38,7 @@ class CorpusSpec(msgspec.Struct, frozen=True, kw_only=True):
     is_gzipped: bool
 
 
-class Visit(msgspec.Struct, frozen=True, kw_only=True):
+class PeerTask(msgspec.Struct, frozen=True, kw_only=True):
     """What a peer is told: begin with these seeds and keep what you keep in `into`."""
 
     corpus: CorpusName
@@ -65,10 +65,10 @@ class Peer(Protocol):
         """None when it is not installed."""
         ...
 
-    def command(self, visit: Visit) -> list[str]: ...
+    def command(self, visit: PeerTask) -> list[str]: ...
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class PeerRun(msgspec.Struct, frozen=True, kw_only=True):
     """What one peer did with one corpus. Costs include the start and the end of its processes."""
 
     corpus: str
@@ -98,7 +98,7 @@ class Absent(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class PeersPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What the process in the private place is to do."""
 
     corpora: list[CorpusSpec]
@@ -113,12 +113,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     is_private: bool
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class PeersResult(msgspec.Struct, frozen=True, kw_only=True):
     server: str
     cores: str
     pages: dict[str, int]
     """Of each corpus, whoever crawled how much of it."""
     versions: dict[str, str]
     settings: dict[str, str]
-    runs: list[Run]
+    runs: list[PeerRun]
     absent: list[Absent]

@@ -10,22 +10,22 @@ from whimbrel.bench.peers.api import (
     PUBLIC_DNS_PORT,
     Absent,
     CorpusSpec,
-    Found,
     Peer,
-    Plan,
-    Run,
-    Visit,
+    PeerRun,
+    PeersPlan,
+    PeersResult,
+    PeerTask,
 )
 from whimbrel.bench.peers.corpus import Corpus
 from whimbrel.bench.peers.measure import Attempt, measure
 from whimbrel.bench.peers.runner import peers
-from whimbrel.bench.peers.server import Server, find_server
+from whimbrel.bench.peers.server import CorpusServer, find_server
 
 NOT_PRIVATE = "it cannot be told a name server, and this machine gives us no private network (needs root)"
 NO_ITEMS = "it takes no items out of pages, or has no spider for these"
 
 
-def compare(plan: Plan, say: Callable[[str], None]) -> Found:
+def compare(plan: PeersPlan, say: Callable[[str], None]) -> PeersResult:
     cores = sorted(os.sched_getaffinity(0))
     # Servers and this process on one core, whoever crawls on the other.
     own, core = (cores[0], cores[1]) if len(cores) > 1 else (cores[0], None)
@@ -57,7 +57,7 @@ def compare(plan: Plan, say: Callable[[str], None]) -> Found:
         ]
     finally:
         shutil.rmtree(state)
-    return Found(
+    return PeersResult(
         server=served[0][1].name if served else "",
         cores=f"servers on core {own}, crawlers on core {core}" if core is not None else "one core for all",
         pages={spec.name: spec.hosts * spec.pages for spec in plan.corpora},
@@ -72,7 +72,7 @@ def _can(peer: Peer, spec: CorpusSpec) -> bool:
     return peer.extracts or spec.name != "quotes"
 
 
-def _served(plan: Plan, spec: CorpusSpec, say: Callable[[str], None]) -> tuple[Corpus, Server]:
+def _served(plan: PeersPlan, spec: CorpusSpec, say: Callable[[str], None]) -> tuple[Corpus, CorpusServer]:
     corpus = Corpus(spec, Path(plan.work) / spec.name)
     corpus.prepare(say)
     state = Path(plan.work) / "state" / spec.name
@@ -81,8 +81,13 @@ def _served(plan: Plan, spec: CorpusSpec, say: Callable[[str], None]) -> tuple[C
 
 
 def _run(
-    plan: Plan, peer: Peer, corpus: Corpus, server: Server, place: tuple[int, int | None], say: Callable[[str], None]
-) -> Run:
+    plan: PeersPlan,
+    peer: Peer,
+    corpus: Corpus,
+    server: CorpusServer,
+    place: tuple[int, int | None],
+    say: Callable[[str], None],
+) -> PeerRun:
     number, core = place
     spec = corpus.spec
     seeds = corpus.seeds(plan.sample if spec.name in peer.sampled else None)
@@ -95,7 +100,7 @@ def _run(
     seed_file.write_text("\n".join(seeds) + "\n", encoding="ascii")
     dns_port = DNS_PORT if plan.is_private else PUBLIC_DNS_PORT
     with server.serving(state, dns_port) as log:
-        visit = Visit(
+        visit = PeerTask(
             corpus=spec.name,
             seeds=seeds,
             seed_file=str(seed_file),

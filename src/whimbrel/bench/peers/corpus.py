@@ -8,7 +8,7 @@ import msgspec
 from isal import igzip
 
 from whimbrel.bench.peers.api import CorpusSpec
-from whimbrel.bench.peers.page import PageWriter, host_name, origin
+from whimbrel.bench.peers.page import CorpusPageWriter, host_name, origin
 from whimbrel.bench.peers.quote import QuoteWriter
 
 SMALL_HOSTS: Final = 100
@@ -97,7 +97,7 @@ class Corpus:
 
     def files(self) -> Iterator[tuple[str, str, bytes]]:
         """Host, request target and the bytes that are sent."""
-        writer: Writer = QuoteWriter(self.spec.pages) if self.spec.name == "quotes" else PageWriter(self.spec)
+        writer: Writer = QuoteWriter(self.spec.pages) if self.spec.name == "quotes" else CorpusPageWriter(self.spec)
         for number in range(self.spec.hosts):
             host = host_name(number)
             yield host, "/robots.txt", ROBOTS

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 import psutil
 
-from whimbrel.bench.peers.api import Peer, PeersError, Run, Visit
+from whimbrel.bench.peers.api import Peer, PeerRun, PeersError, PeerTask
 from whimbrel.bench.peers.runner.program import script
 
 _SAMPLE_S: Final = 0.2
@@ -42,7 +42,7 @@ class Attempt(msgspec.Struct, frozen=True):
     timeout_s: float
 
 
-def measure(peer: Peer, visit: Visit, attempt: Attempt, state: Path) -> Callable[[list[str]], Run]:
+def measure(peer: Peer, visit: PeerTask, attempt: Attempt, state: Path) -> Callable[[list[str]], PeerRun]:
     """Returns what makes a Run of the pages in the server's log, which is whole only when the server has ended."""
     result, output = state / "used.json", state / "peer.out"
     core = "any" if attempt.core is None else str(attempt.core)
@@ -60,9 +60,9 @@ def measure(peer: Peer, visit: Visit, attempt: Attempt, state: Path) -> Callable
     kept = _kept(Path(visit.into))
     shutil.rmtree(visit.into)
 
-    def run(pages: list[str]) -> Run:
+    def run(pages: list[str]) -> PeerRun:
         different = len(set(pages))
-        return Run(
+        return PeerRun(
             corpus=attempt.corpus,
             peer=peer.name,
             round=attempt.round,

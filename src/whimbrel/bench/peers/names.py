@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from typing import Final
 
 from whimbrel.bench.peers.api import HTTP_PORT, HTTPS_PORT, PeersError
-from whimbrel.simweb.dns import DnsTcp, DnsUdp, Resolver
+from whimbrel.simweb.dns import DnsTcp, DnsUdp, NameServer
 from whimbrel.simweb.server.listen import ListenError, every_loopback, loopback_udp, refuse_taken
 from whimbrel.simweb.snapshot import SnapshotHosts
 
@@ -46,7 +46,7 @@ def _answer(names: list[str], port: int, ready: Connection) -> None:
 
 
 async def _serve(names: list[str], port: int, ready: Connection) -> None:
-    resolver = Resolver(SnapshotHosts(names, HTTP_PORT, HTTPS_PORT))
+    resolver = NameServer(SnapshotHosts(names, HTTP_PORT, HTTPS_PORT))
     loop = asyncio.get_running_loop()
     try:
         refuse_taken(port)

@@ -34,7 +34,7 @@ def origin(spec: CorpusSpec, number: int) -> str:
     return f"{spec.scheme}://{host_name(number)}:{HTTPS_PORT if spec.scheme == 'https' else HTTP_PORT}"
 
 
-class PageWriter:
+class CorpusPageWriter:
     def __init__(self, spec: CorpusSpec) -> None:
         self._spec = spec
         self._dice = Dice(_SEED)

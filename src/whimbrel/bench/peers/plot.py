@@ -4,7 +4,7 @@ import math
 from html import escape
 from typing import Final
 
-from whimbrel.bench.peers.report import OWN, Row
+from whimbrel.bench.peers.report import OWN, PeerRow
 
 _WIDTH: Final = 720
 _LEFT: Final = 130
@@ -14,7 +14,7 @@ _STEP: Final = 30
 _HEAD: Final = 44
 
 
-def plot(table: list[Row]) -> str:
+def plot(table: list[PeerRow]) -> str:
     """SVG, one panel per corpus. Peers without a figure are left out."""
     shown = [(row, row.cpu_ms_per_page) for row in table if row.cpu_ms_per_page]
     corpora = list(dict.fromkeys(row.corpus for row, _ in shown))
@@ -28,7 +28,7 @@ def plot(table: list[Row]) -> str:
     return "\n".join([head + style, f'<rect width="{_WIDTH}" height="{top}" fill="#fff"/>', *parts, "</svg>\n"])
 
 
-def _panel(corpus: str, bars: list[tuple[Row, float]], top: int) -> list[str]:
+def _panel(corpus: str, bars: list[tuple[PeerRow, float]], top: int) -> list[str]:
     # A bar's foot is the power of ten below the least figure: a logarithmic scale has no zero.
     least = math.floor(math.log10(bars[0][1] * 0.999))
     most = max(least + 1, math.ceil(math.log10(bars[-1][1])))

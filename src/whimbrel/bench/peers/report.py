@@ -8,7 +8,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from whimbrel.bench.peers.api import Found, Run
+from whimbrel.bench.peers.api import PeerRun, PeersResult
 
 OWN: Final = "whimbrel"
 BARS: Final = {"scrapy": 0.1, "wget2": 4.0}
@@ -20,7 +20,7 @@ _WHOLE: Final = 0.99
 State = Literal["met", "missed", "not judged"]
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class PeerRow(msgspec.Struct, frozen=True, kw_only=True):
     """One peer on one corpus: medians of its rounds."""
 
     corpus: str
@@ -46,7 +46,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return self.pages >= self.expected * _WHOLE
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class BarVerdict(msgspec.Struct, frozen=True):
     corpus: str
     peer: str
     bar: float
@@ -55,22 +55,22 @@ class Verdict(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-def rows(found: Found) -> list[Row]:
-    grouped: dict[tuple[str, str], list[Run]] = {}
+def rows(found: PeersResult) -> list[PeerRow]:
+    grouped: dict[tuple[str, str], list[PeerRun]] = {}
     for run in found.runs:
         grouped.setdefault((run.corpus, run.peer), []).append(run)
     own = {corpus: _cpu_ms(runs) for (corpus, peer), runs in grouped.items() if peer == OWN}
     return [_row(found, runs, own.get(corpus)) for (corpus, _), runs in grouped.items()]
 
 
-def _row(found: Found, runs: list[Run], own_ms: float | None) -> Row:
+def _row(found: PeersResult, runs: list[PeerRun], own_ms: float | None) -> PeerRow:
     first, cpu_ms = runs[0], _cpu_ms(runs)
     each = [run.cpu_s / run.pages * 1e3 for run in runs if run.pages]
     again = max(run.fetches - run.pages for run in runs)
     notes = list(dict.fromkeys(run.note for run in runs if run.note))
     if again > first.expected * (1 - _WHOLE):
         notes.append(f"fetched {again:,} pages again")
-    return Row(
+    return PeerRow(
         corpus=first.corpus,
         peer=first.peer,
         version=found.versions.get(first.peer, ""),
@@ -88,12 +88,12 @@ def _row(found: Found, runs: list[Run], own_ms: float | None) -> Row:
     )
 
 
-def _cpu_ms(runs: list[Run]) -> float | None:
+def _cpu_ms(runs: list[PeerRun]) -> float | None:
     each = [run.cpu_s / run.pages * 1e3 for run in runs if run.pages]
     return median(each) if each else None
 
 
-def verdicts(table: list[Row]) -> list[Verdict]:
+def verdicts(table: list[PeerRow]) -> list[BarVerdict]:
     corpora = [name for name in dict.fromkeys(row.corpus for row in table) if name in _JUDGED]
     by_name = {(row.corpus, row.peer): row for row in table}
     return [
@@ -103,20 +103,20 @@ def verdicts(table: list[Row]) -> list[Verdict]:
     ]
 
 
-def _judge(corpus: str, peer: str, bar: float, own: Row | None, other: Row | None) -> Verdict:
+def _judge(corpus: str, peer: str, bar: float, own: PeerRow | None, other: PeerRow | None) -> BarVerdict:
     """A crawl that left pages out proves nothing: of ours it is a miss, of a peer no measure."""
     if own is None:
-        return Verdict(corpus, peer, bar, None, "not judged", "Whimbrel did not run")
+        return BarVerdict(corpus, peer, bar, None, "not judged", "Whimbrel did not run")
     if not own.is_whole or own.cpu_ms_per_page is None:
-        return Verdict(corpus, peer, bar, None, "missed", "Whimbrel did not fetch every page")
+        return BarVerdict(corpus, peer, bar, None, "missed", "Whimbrel did not fetch every page")
     if other is None or not other.is_whole or other.cpu_ms_per_page is None:
         reason = f"{peer} did not run" if other is None else f"{peer} did not fetch every page"
-        return Verdict(corpus, peer, bar, None, "not judged", reason)
+        return BarVerdict(corpus, peer, bar, None, "not judged", reason)
     measured = own.cpu_ms_per_page / other.cpu_ms_per_page
-    return Verdict(corpus, peer, bar, measured, "met" if measured <= bar else "missed")
+    return BarVerdict(corpus, peer, bar, measured, "met" if measured <= bar else "missed")
 
 
-def exit_code(table: list[Row]) -> int:
+def exit_code(table: list[PeerRow]) -> int:
     """0 all bars met, 1 one missed, 3 none missed but some not judged, or nobody ran."""
     judged = verdicts(table)
     states = {verdict.state for verdict in judged}
@@ -125,7 +125,7 @@ def exit_code(table: list[Row]) -> int:
     return 3 if "not judged" in states or not table else 0
 
 
-def show(console: Console, found: Found) -> None:
+def show(console: Console, found: PeersResult) -> None:
     table = rows(found)
     for corpus in dict.fromkeys([*(row.corpus for row in table), *(absent.corpus for absent in found.absent)]):
         console.print(f"[bold]{corpus}[/bold]", highlight=False)
@@ -135,7 +135,7 @@ def show(console: Console, found: Found) -> None:
         console.print(line, highlight=False, markup=False)
 
 
-def _table(found: Found, table: list[Row], corpus: str) -> Table:
+def _table(found: PeersResult, table: list[PeerRow], corpus: str) -> Table:
     heads = ("peer", "version", "pages", "CPU ms/page", "pages/s", "peak MB", "stored MB", "CPU to Whimbrel's")
     drawn = Table(*heads, box=None, padding=(0, 2))
     for row in (row for row in table if row.corpus == corpus):
@@ -151,7 +151,7 @@ def _table(found: Found, table: list[Row], corpus: str) -> Table:
     return drawn
 
 
-def _settings(found: Found, table: list[Row]) -> Iterator[str]:
+def _settings(found: PeersResult, table: list[PeerRow]) -> Iterator[str]:
     """What was on. What Whimbrel does is seen from what it kept, which no text can get wrong."""
     for peer, settings in found.settings.items():
         yield f"{peer}: {settings}."
@@ -161,7 +161,7 @@ def _settings(found: Found, table: list[Row]) -> Iterator[str]:
             yield f"whimbrel kept of {row.corpus}: {kept}."
 
 
-def _remarks(found: Found, table: list[Row]) -> Iterator[str]:
+def _remarks(found: PeersResult, table: list[PeerRow]) -> Iterator[str]:
     for row in table:
         if row.expected < found.pages[row.corpus]:
             yield (

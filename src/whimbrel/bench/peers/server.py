@@ -60,19 +60,19 @@ http {{
 """
 
 
-class Log(Protocol):
+class CorpusLog(Protocol):
     def pages(self) -> list[str]:
         """The URL of each page sent in full, as often as it was; robots.txt left out. Read after the server's end."""
         ...
 
 
-class Server(Protocol):
+class CorpusServer(Protocol):
     """`ca` is the certificate that its clients must trust."""
 
     name: str
     ca: Path
 
-    def serving(self, state: Path, dns_port: int) -> AbstractContextManager[Log]:
+    def serving(self, state: Path, dns_port: int) -> AbstractContextManager[CorpusLog]:
         """Serve over http, https and DNS for as long as the context lasts."""
         ...
 
@@ -94,7 +94,7 @@ class Nginx:
                 break  # The configuration has a port for https; nobody asks there.
 
     @contextmanager
-    def serving(self, state: Path, dns_port: int) -> Iterator[Log]:
+    def serving(self, state: Path, dns_port: int) -> Iterator[CorpusLog]:
         (state / "certificates").symlink_to(self._certificates)
         config = _CONFIG.format(
             folder=state,
@@ -145,7 +145,7 @@ class SimwebServer:
         write_warc(corpus, self._warc)
 
     @contextmanager
-    def serving(self, state: Path, dns_port: int) -> Iterator[Log]:
+    def serving(self, state: Path, dns_port: int) -> Iterator[CorpusLog]:
         log = state / "access.tsv"
         command = [sys.executable, "-m", "whimbrel", "simweb", "serve", "--warc", str(self._warc)]
         command += ["--state", str(state), "--log", str(log), "--dns-port", str(dns_port)]
@@ -173,7 +173,7 @@ class _SimwebLog:
         ]
 
 
-def find_server(corpus: Corpus, state: Path, *, is_private: bool) -> Server:
+def find_server(corpus: Corpus, state: Path, *, is_private: bool) -> CorpusServer:
     """nginx listens on every interface, so it is for a private network; simweb binds to the loopback device."""
     program = find_nginx()
     if not is_private:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from whimbrel.bench.peers.api import CorpusSpec, Found, PeersError, Plan
+from whimbrel.bench.peers.api import CorpusSpec, PeersError, PeersPlan, PeersResult
 from whimbrel.bench.peers.private import find_way
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class PeersOptions(msgspec.Struct, frozen=True, kw_only=True):
     corpora: list[CorpusSpec]
     peers: list[str]
     peers_env: Path
@@ -24,14 +24,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float
 
 
-def start(options: Options) -> Found:
+def start(options: PeersOptions) -> PeersResult:
     """Says on stderr what it is doing. PeersError when it cannot go on."""
     kept = options.work
     with tempfile.TemporaryDirectory(prefix="whimbrel-peers-") if kept is None else nullcontext(kept) as folder:
         work = Path(folder).absolute()
         work.mkdir(parents=True, exist_ok=True)
         way = find_way()
-        plan = Plan(
+        plan = PeersPlan(
             corpora=options.corpora,
             peers=options.peers,
             peers_env=str(options.peers_env.absolute()),
@@ -49,4 +49,4 @@ def start(options: Options) -> Found:
         done = subprocess.run(command, stdout=sys.stderr, check=False)  # noqa: S603
         if done.returncode != 0 or not found_file.exists():
             raise PeersError("the comparison did not finish; it says why above")
-        return msgspec.json.decode(found_file.read_bytes(), type=Found)
+        return msgspec.json.decode(found_file.read_bytes(), type=PeersResult)

@@ -5,12 +5,12 @@ from typing import Final
 
 from whimbrel.bench.politeness.etiquette import Etiquette, Tolerance, Violation
 from whimbrel.bench.politeness.knowledge import Knowledge
-from whimbrel.bench.politeness.permission import Qualification, Robots
-from whimbrel.bench.politeness.repeat import Repeat
+from whimbrel.bench.politeness.permission import DisallowRule, QualificationRule
+from whimbrel.bench.politeness.repeat import RepeatRule
 from whimbrel.bench.politeness.shared import AddressLoad, DomainDelay
 from whimbrel.bench.politeness.site import HostDelay, OneInFlight, RetryAfter
-from whimbrel.bench.politeness.visit import Places, Rule, visits
-from whimbrel.simweb.server.log import Exchange
+from whimbrel.bench.politeness.visit import Places, PolitenessRule, visits
+from whimbrel.simweb.server.log import LoggedExchange
 from whimbrel.simweb.web import Web
 
 RULES: Final = (
@@ -21,7 +21,7 @@ RULES: Final = (
 
 
 def judge(
-    exchanges: Iterable[Exchange],
+    exchanges: Iterable[LoggedExchange],
     web: Web,
     etiquette: Etiquette,
     *,
@@ -39,15 +39,15 @@ def judge(
     places = Places(web)
     seen = list(visits(exchanges, places, tolerance))
     knowledge = Knowledge(web, places, etiquette.cdn_domains, seeds, seen)
-    rules: tuple[Rule, ...] = (
+    rules: tuple[PolitenessRule, ...] = (
         OneInFlight(tolerance),
         HostDelay(etiquette, tolerance),
         RetryAfter(etiquette, tolerance, kills),
         DomainDelay(etiquette, tolerance),
         AddressLoad(etiquette, tolerance, knowledge),
-        Robots(etiquette),
-        Qualification(etiquette, tolerance),
-        Repeat(etiquette, tolerance, kills),
+        DisallowRule(etiquette),
+        QualificationRule(etiquette, tolerance),
+        RepeatRule(etiquette, tolerance, kills),
     )
     found: list[Violation] = []
     looks = [rule.see for rule in rules]
@@ -57,7 +57,7 @@ def judge(
     return found
 
 
-def busiest(exchanges: Iterable[Exchange]) -> dict[str, int]:
+def busiest(exchanges: Iterable[LoggedExchange]) -> dict[str, int]:
     """For each address, the most requests that were in flight at once."""
     events: list[tuple[float, int, str]] = []
     for e in exchanges:

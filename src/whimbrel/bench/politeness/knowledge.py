@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from whimbrel.bench.politeness.visit import Places, Visit
-from whimbrel.simweb.host import Host
+from whimbrel.bench.politeness.visit import LoggedVisit, Places
+from whimbrel.simweb.host import SimHost
 from whimbrel.simweb.web import Web, host_of
 
 _MAX_HOSTS: Final = 100_000
@@ -18,7 +18,9 @@ class Knowledge:
     from the visit on that brings the last name needed: nobody can know it earlier.
     """
 
-    def __init__(self, web: Web, places: Places, domains: int, seeds: Iterable[str], seen: Iterable[Visit]) -> None:
+    def __init__(
+        self, web: Web, places: Places, domains: int, seeds: Iterable[str], seen: Iterable[LoggedVisit]
+    ) -> None:
         """`domains`: an address with more is crowded. `seen` is the whole log."""
         self._web = web
         self._places = places
@@ -32,7 +34,7 @@ class Knowledge:
     def crowded(self, address: str) -> bool:
         return address in self._crowded
 
-    def learn(self, visit: Visit) -> None:
+    def learn(self, visit: LoggedVisit) -> None:
         """Take note of the visit's own host, and of the links on the page that it brought."""
         host = visit.place.host
         if not self._met or host is None:
@@ -55,7 +57,7 @@ class Knowledge:
         if host is not None:
             self._meet(host)
 
-    def _meet(self, host: Host) -> None:
+    def _meet(self, host: SimHost) -> None:
         for address in host.addresses:
             met = self._met.get(address)
             if met is not None:
@@ -64,7 +66,7 @@ class Knowledge:
                     self._crowded.add(address)
                     del self._met[address]
 
-    def _candidates(self, seen: Iterable[Visit]) -> list[str]:
+    def _candidates(self, seen: Iterable[LoggedVisit]) -> list[str]:
         """Addresses of more domains than the limit."""
         count = self._web.spec.hosts
         found: dict[str, set[str]] = {}
@@ -75,6 +77,6 @@ class Knowledge:
         return [address for address, domains in found.items() if len(domains) > self._domains]
 
 
-def _hosts(seen: Iterable[Visit]) -> Iterable[Host]:
+def _hosts(seen: Iterable[LoggedVisit]) -> Iterable[SimHost]:
     places = {visit.place.site: visit.place for visit in seen}
     return [place.host for place in places.values() if place.host is not None]

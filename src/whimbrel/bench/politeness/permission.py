@@ -6,19 +6,19 @@ import msgspec
 
 from whimbrel.bench.politeness.etiquette import Etiquette, Tolerance, Violation
 from whimbrel.bench.politeness.site import pause_after
-from whimbrel.bench.politeness.visit import Visit
+from whimbrel.bench.politeness.visit import LoggedVisit
 
 _NEVER: Final = float("inf")
 _BEFORE: Final = float("-inf")
 
 
-class Robots:
+class DisallowRule:
     """`robots`: nothing that a site's robots.txt forbids, and nothing at all where it could not be obtained."""
 
     def __init__(self, etiquette: Etiquette) -> None:
         self._rfc9309 = etiquette.rfc9309
 
-    def see(self, visit: Visit, found: list[Violation]) -> None:
+    def see(self, visit: LoggedVisit, found: list[Violation]) -> None:
         variant = visit.place.variant
         if visit.qualifies or variant is None:
             return
@@ -44,7 +44,7 @@ class _Asked(msgspec.Struct):
     round: set[str] = msgspec.field(default_factory=set)
 
 
-class Qualification:
+class QualificationRule:
     """Three rules about asking for robots.txt.
 
     `unqualified`: no page before it was answered. `first-page`: the page after it waits. `qualify-pause`: who asks
@@ -56,7 +56,7 @@ class Qualification:
         self._tolerance_s = tolerance.clock_s
         self._sites: dict[str, _Asked] = {}
 
-    def see(self, visit: Visit, found: list[Violation]) -> None:
+    def see(self, visit: LoggedVisit, found: list[Violation]) -> None:
         site = visit.place.site
         asked = self._sites.get(site)
         if asked is None:
@@ -66,7 +66,7 @@ class Qualification:
         else:
             self._see_page(visit, asked, found)
 
-    def _see_page(self, visit: Visit, asked: _Asked, found: list[Violation]) -> None:
+    def _see_page(self, visit: LoggedVisit, asked: _Asked, found: list[Violation]) -> None:
         if visit.start_s < asked.answered_s - self._tolerance_s:
             detail = f"{visit.target} was asked for before robots.txt was answered"
             found.append(Violation("unqualified", visit.place.site, visit.start_s, detail))
@@ -81,7 +81,7 @@ class Qualification:
             detail = f"{visit.target} came {gap_s:.3f} s after robots.txt, not {wait_s:.3f} s"
             found.append(Violation("first-page", visit.place.site, visit.start_s, detail))
 
-    def _see_robots(self, visit: Visit, asked: _Asked, found: list[Violation]) -> None:
+    def _see_robots(self, visit: LoggedVisit, asked: _Asked, found: list[Violation]) -> None:
         follows = 300 <= asked.last_status < 400
         if visit.address in asked.round and not follows and visit.target == "/robots.txt":
             gap_s = visit.start_s - asked.last_end_s
@@ -97,7 +97,7 @@ class Qualification:
         if self._answers(visit):
             asked.answered_s = min(asked.answered_s, visit.end_s)
 
-    def _answers(self, visit: Visit) -> bool:
+    def _answers(self, visit: LoggedVisit) -> bool:
         """Whether pages may be visited after this answer."""
         status, variant = visit.status, visit.place.variant
         if 300 <= status < 400:

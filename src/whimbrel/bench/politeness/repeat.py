@@ -7,7 +7,7 @@ import msgspec
 
 from whimbrel.bench.politeness.etiquette import Etiquette, Tolerance, Violation
 from whimbrel.bench.politeness.site import pause_after
-from whimbrel.bench.politeness.visit import CUT, Visit
+from whimbrel.bench.politeness.visit import CUT, LoggedVisit
 
 
 class _Tried(msgspec.Struct, gc=False):
@@ -21,7 +21,7 @@ class _Tried(msgspec.Struct, gc=False):
     """When the site may be visited again after the URL's last visit."""
 
 
-class Repeat:
+class RepeatRule:
     """`tries`: at most so many requests for one URL. `repeat`: not twice within the pause between any two visits.
     `again`: not once more after a whole 2xx.
 
@@ -35,7 +35,7 @@ class Repeat:
         self._kills = sorted(kills)
         self._sites: dict[str, dict[str, _Tried]] = {}
 
-    def see(self, visit: Visit, found: list[Violation]) -> None:
+    def see(self, visit: LoggedVisit, found: list[Violation]) -> None:
         if visit.qualifies:
             return
         kills = bisect_right(self._kills, visit.start_s) if self._kills else 0
@@ -53,7 +53,7 @@ class Repeat:
             # A kill between its start and its end counts: the crawl cannot have kept what it had not read.
             tried.got_kills = kills
 
-    def _check(self, visit: Visit, tried: _Tried, kills: int, found: list[Violation]) -> None:
+    def _check(self, visit: LoggedVisit, tried: _Tried, kills: int, found: list[Violation]) -> None:
         url, at_s = f"{visit.place.site}{visit.target}", visit.start_s
         allowed = self._etiquette.tries + kills - tried.first_kills
         if tried.count > allowed:

@@ -14,7 +14,7 @@ from whimbrel.bench.politeness.etiquette import Violation, with_delay
 from whimbrel.bench.politeness.judge import RULES, busiest, judge
 from whimbrel.bench.politeness.stage import Stage, StageError, access_log, crawl_command, resume_command, staged
 from whimbrel.simweb.exhibit.robots import VARIANTS
-from whimbrel.simweb.server.log import Exchange
+from whimbrel.simweb.server.log import LoggedExchange
 from whimbrel.simweb.spec import WebSpec
 
 _PAGES: Final = 40
@@ -31,7 +31,7 @@ _EXAMPLES: Final = 5
 _STOPPED: Final = 3
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class PolitenessPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What to do. The crawl is stopped after so many requests, or after `max_s`."""
 
     requests: int = 100_000
@@ -42,7 +42,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 1
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class PolitenessResult(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it. `violations` has every rule, with 0 where it was kept."""
 
     requests: int
@@ -61,7 +61,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The same for all other addresses."""
 
 
-def web_spec(plan: Plan) -> WebSpec:
+def web_spec(plan: PolitenessPlan) -> WebSpec:
     """Small pages on many hosts, so that clocks and not the machine limit the crawl; trouble where manners count."""
     hosts = max(40, plan.requests // _REQUESTS_PER_HOST)
     manners = ("retry-seconds-429", "retry-date-429", "retry-seconds-503", "retry-date-503", "recovers-retry-after")
@@ -102,7 +102,7 @@ def web_spec(plan: Plan) -> WebSpec:
     )
 
 
-def experiment(plan: Plan, folder: Path, show: Callable[[str], None]) -> Outcome:
+def experiment(plan: PolitenessPlan, folder: Path, show: Callable[[str], None]) -> PolitenessResult:
     """Serve, crawl, kill, resume, judge. StageError when the crawl cannot be run."""
     began = time.monotonic()
     with staged(web_spec(plan), folder) as stage:
@@ -117,7 +117,9 @@ def experiment(plan: Plan, folder: Path, show: Callable[[str], None]) -> Outcome
     return _outcome(exchanges, found, seconds, len(kills), ended)
 
 
-def _crawl(stage: Stage, seeds: Sequence[str], plan: Plan, show: Callable[[str], None]) -> tuple[list[float], str]:
+def _crawl(
+    stage: Stage, seeds: Sequence[str], plan: PolitenessPlan, show: Callable[[str], None]
+) -> tuple[list[float], str]:
     """Returns when the crawl was killed, and why it is over."""
     into = stage.folder / "crawl"
     dice = random.Random(plan.seed)  # noqa: S311 - moments, not secrets
@@ -159,11 +161,13 @@ def _check(stage: Stage, code: int) -> None:
         raise StageError(f"the crawl failed with exit code {code}; {stage.last_words()}")
 
 
-def _outcome(exchanges: list[Exchange], found: list[Violation], seconds: float, kills: int, ended: str) -> Outcome:
+def _outcome(
+    exchanges: list[LoggedExchange], found: list[Violation], seconds: float, kills: int, ended: str
+) -> PolitenessResult:
     counts = Counter(violation.rule for violation in found)
     served = Counter(e.served for e in exchanges)
     peaks = busiest(exchanges)
-    return Outcome(
+    return PolitenessResult(
         requests=len(exchanges),
         pages=served["page"],
         robots=served["robots"],

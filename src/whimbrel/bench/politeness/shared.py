@@ -7,7 +7,7 @@ import msgspec
 
 from whimbrel.bench.politeness.etiquette import Etiquette, Tolerance, Violation
 from whimbrel.bench.politeness.knowledge import Knowledge
-from whimbrel.bench.politeness.visit import Visit
+from whimbrel.bench.politeness.visit import LoggedVisit
 
 _BEFORE: Final = float("-inf")
 
@@ -26,7 +26,7 @@ class _Clock(msgspec.Struct):
         while self.ends and self.ends[0][0] <= now_s:
             self.over.append(heappop(self.ends))
 
-    def begin(self, visit: Visit) -> None:
+    def begin(self, visit: LoggedVisit) -> None:
         self.last_since_s = visit.since_s
         heappush(self.ends, (visit.logged_end_s, visit.end_s))
 
@@ -44,7 +44,7 @@ class _Pause(msgspec.Struct, frozen=True):
     """Several may be in flight. A visit that the crawler let out before it knew of another's end is seen after it: that
     it was too early can only be said of one that was begun when the end, as late as it can have been, was known."""
 
-    def early(self, clock: _Clock, visit: Visit) -> str:
+    def early(self, clock: _Clock, visit: LoggedVisit) -> str:
         """What is wrong with a visit; empty when nothing is. Two starts may lie closer together in the log than they
         were, as the first can have been longer under way."""
         start_s, pause_s = visit.start_s, self.pause_s - self.tolerance.clock_s
@@ -65,7 +65,7 @@ class DomainDelay:
         self._pause = _Pause(etiquette.domain_s, etiquette.counts_from == "end", tolerance)
         self._clocks: dict[str, _Clock] = {}
 
-    def see(self, visit: Visit, found: list[Violation]) -> None:
+    def see(self, visit: LoggedVisit, found: list[Violation]) -> None:
         if self._pause.pause_s == 0:
             return
         domain = visit.place.domain
@@ -90,7 +90,7 @@ class AddressLoad:
         self._knowledge = knowledge
         self._clocks: dict[str, _Clock] = {}
 
-    def see(self, visit: Visit, found: list[Violation]) -> None:
+    def see(self, visit: LoggedVisit, found: list[Violation]) -> None:
         self._knowledge.learn(visit)
         address, now_s = visit.address, visit.start_s
         clock = self._clocks.get(address)

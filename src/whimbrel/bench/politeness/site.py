@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from whimbrel.bench.politeness.etiquette import Etiquette, Tolerance, Violation
-from whimbrel.bench.politeness.visit import Visit
+from whimbrel.bench.politeness.visit import LoggedVisit
 from whimbrel.simweb.exhibit.status import RETRY_AFTER_S
 
 _BEFORE: Final = float("-inf")
@@ -18,9 +18,9 @@ class OneInFlight:
 
     def __init__(self, tolerance: Tolerance) -> None:
         self._tolerance_s = tolerance.clock_s
-        self._busy: dict[str, Visit] = {}
+        self._busy: dict[str, LoggedVisit] = {}
 
-    def see(self, visit: Visit, found: list[Violation]) -> None:
+    def see(self, visit: LoggedVisit, found: list[Violation]) -> None:
         site = visit.place.site
         before = self._busy.get(site)
         if before is not None and visit.start_s < before.end_s - self._tolerance_s:
@@ -34,7 +34,7 @@ class OneInFlight:
 class _Free(msgspec.Struct, gc=False):
     """The visit that decides when a site may be visited again, and how long to pause after it."""
 
-    after: Visit | None = None
+    after: LoggedVisit | None = None
     pause_s: float = 0.0
 
     @property
@@ -53,7 +53,7 @@ class HostDelay:
         self._tolerance_s = tolerance.clock_s
         self._free: dict[str, _Free] = {}
 
-    def see(self, visit: Visit, found: list[Violation]) -> None:
+    def see(self, visit: LoggedVisit, found: list[Violation]) -> None:
         place = visit.place
         free = self._free.get(place.site)
         if free is None:
@@ -69,7 +69,7 @@ class HostDelay:
                 free.after, free.pause_s = visit, pause_s
 
 
-def pause_after(visit: Visit, etiquette: Etiquette) -> float:
+def pause_after(visit: LoggedVisit, etiquette: Etiquette) -> float:
     """How long a site is to be left alone after a visit."""
     delay_s = etiquette.delay_s
     if delay_s is None:
@@ -91,9 +91,9 @@ class RetryAfter:
         self._durable_s = tolerance.durable_s
         self._most_s = etiquette.max_retry_after_s
         self._tolerance_s = tolerance.clock_s
-        self._until: dict[str, tuple[float, Visit]] = {}
+        self._until: dict[str, tuple[float, LoggedVisit]] = {}
 
-    def see(self, visit: Visit, found: list[Violation]) -> None:
+    def see(self, visit: LoggedVisit, found: list[Violation]) -> None:
         site = visit.place.site
         until = self._until.get(site)
         if until is not None:
@@ -112,7 +112,7 @@ class RetryAfter:
         return kill < len(self._kills) and self._kills[kill] < end_s + self._durable_s
 
 
-def retry_at(visit: Visit) -> float | None:
+def retry_at(visit: LoggedVisit) -> float | None:
     """The time that the answer's Retry-After names; None when it has none."""
     if visit.status not in (429, 503):
         return None

@@ -13,7 +13,7 @@ import msgspec
 
 from whimbrel.error import UsageError
 from whimbrel.simweb.server.control import ask
-from whimbrel.simweb.server.log import Exchange, read_log
+from whimbrel.simweb.server.log import LoggedExchange, read_log
 from whimbrel.simweb.server.serve import RunningWeb, await_running
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
@@ -105,7 +105,7 @@ def staged(spec: WebSpec, folder: Path) -> Iterator[Stage]:
         server.wait(30)
 
 
-def access_log(folder: Path) -> list[Exchange]:
+def access_log(folder: Path) -> list[LoggedExchange]:
     return read_log(folder / "access.tsv")
 
 

@@ -8,8 +8,8 @@ import msgspec
 
 from whimbrel.bench.politeness.etiquette import Tolerance, Violation
 from whimbrel.simweb.exhibit.robots import HOP_PREFIX, VARIANTS, RobotsVariant
-from whimbrel.simweb.host import Host
-from whimbrel.simweb.server.log import Exchange
+from whimbrel.simweb.host import SimHost
+from whimbrel.simweb.server.log import LoggedExchange
 from whimbrel.simweb.web import Web
 
 if TYPE_CHECKING:
@@ -23,20 +23,20 @@ _MISSING_HOP: Final = "/no-robots-here"
 """Where the robots.txt variant `redirect-404` leads."""
 
 
-class Place(msgspec.Struct, frozen=True, gc=False):
+class LoggedSite(msgspec.Struct, frozen=True, gc=False):
     """A site of the log. `host` and `variant` are None where the web has no such host."""
 
     site: str
     """Scheme, host and port."""
     domain: str
     """The registered domain."""
-    host: Host | None
+    host: SimHost | None
     variant: RobotsVariant | None
     hop: bool
     """Other hosts' robots.txt redirect here, so its own may be asked for on their behalf."""
 
 
-class Visit(msgspec.Struct, frozen=True, gc=False):
+class LoggedVisit(msgspec.Struct, frozen=True, gc=False):
     """One request and its answer, as the rules see it."""
 
     start_s: float
@@ -46,7 +46,7 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
     """Where the client ended the exchange, the earliest time at which it can have done so."""
     logged_end_s: float
     """The latest: what the log says."""
-    place: Place
+    place: LoggedSite
     address: str
     target: str
     status: int
@@ -55,10 +55,10 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
     """Asks for robots.txt, or follows its redirect."""
 
 
-class Rule(Protocol):
+class PolitenessRule(Protocol):
     """Sees every visit once, in the order in which they began."""
 
-    def see(self, visit: Visit, found: list[Violation]) -> None:
+    def see(self, visit: LoggedVisit, found: list[Violation]) -> None:
         """Add what this visit violates."""
 
 
@@ -68,18 +68,18 @@ class Places:
     def __init__(self, web: Web) -> None:
         self._web = web
         self._suffixes = _suffixes()
-        self._known: dict[tuple[str, str, str], Place] = {}
+        self._known: dict[tuple[str, str, str], LoggedSite] = {}
         self._domains: dict[str, str] = {}
         self._hop = f"robots-rules.exhibit.{web.spec.suffix}"
 
-    def find(self, scheme: str, name: str, port: str) -> Place:
+    def find(self, scheme: str, name: str, port: str) -> LoggedSite:
         key = (scheme, name, port)
         place = self._known.get(key)
         if place is None:
             host = self._web.hosts.find(name)
             variant = None if host is None else VARIANTS[host.robots]
             site = f"{scheme}://{name}:{port}"
-            place = self._known[key] = Place(site, self.domain(name), host, variant, name == self._hop)
+            place = self._known[key] = LoggedSite(site, self.domain(name), host, variant, name == self._hop)
         return place
 
     def domain(self, name: str) -> str:
@@ -98,7 +98,7 @@ def _suffixes() -> "PublicSuffixList":
     return PublicSuffixList()
 
 
-def visits(exchanges: Iterable[Exchange], places: Places, tolerance: Tolerance) -> Iterator[Visit]:
+def visits(exchanges: Iterable[LoggedExchange], places: Places, tolerance: Tolerance) -> Iterator[LoggedVisit]:
     """In the order of their starts: the log has them in the order of their ends."""
     servers: dict[str, tuple[str, str]] = {}
     for e in sorted(exchanges, key=attrgetter("start")):
@@ -111,10 +111,10 @@ def visits(exchanges: Iterable[Exchange], places: Places, tolerance: Tolerance) 
         end = e.end
         if e.served in _CLIENT_ENDS or (qualifies and e.status == 0):
             end = max(e.start, end - tolerance.abort_s)
-        yield Visit(e.start, e.since, end, e.end, place, server[0], e.target, e.status, e.served, qualifies)
+        yield LoggedVisit(e.start, e.since, end, e.end, place, server[0], e.target, e.status, e.served, qualifies)
 
 
-def is_robots(place: Place, target: str) -> bool:
+def is_robots(place: LoggedSite, target: str) -> bool:
     if target == "/robots.txt" or target.startswith(HOP_PREFIX):
         return True
     return target == _MISSING_HOP and place.variant is not None and place.variant.name == "redirect-404"

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from whimbrel.bench.politeness.stage import Stage, StageError, access_log, children_cpu_s, crawl_command, staged
-from whimbrel.simweb.server.log import Exchange
+from whimbrel.simweb.server.log import LoggedExchange
 from whimbrel.simweb.spec import WebSpec
 
 _PAGE_BYTES: Final = 4_000
@@ -15,7 +15,7 @@ _EDGE: Final = 10
 """The steady part of a crawl is what lies between the first and the last tenth of its pages."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class WidePlan(msgspec.Struct, frozen=True, kw_only=True):
     hosts: int = 2_000
     pages: int = 20
     """Of each host."""
@@ -24,7 +24,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     max_s: float = 600.0
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class WideResult(msgspec.Struct, frozen=True, kw_only=True):
     """`share` is of the ideal: hosts ÷ latency. Rates come from the log, CPU time is of all the crawl's processes."""
 
     hosts: int
@@ -39,7 +39,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     peak_in_flight: int
 
 
-def web_spec(plan: Plan) -> WebSpec:
+def web_spec(plan: WidePlan) -> WebSpec:
     """Every host alone at its address, with the same latency; no link leaves its site, as every root is a seed."""
     return WebSpec(
         hosts=plan.hosts,
@@ -57,7 +57,7 @@ def web_spec(plan: Plan) -> WebSpec:
     )
 
 
-def measure(plan: Plan, folder: Path) -> Outcome:
+def measure(plan: WidePlan, folder: Path) -> WideResult:
     """StageError when the crawl cannot be run or does not end."""
     before_s = children_cpu_s()
     with staged(web_spec(plan), folder) as stage:
@@ -79,7 +79,7 @@ def _await(stage: Stage, crawl: "subprocess.Popen[bytes]", max_s: float) -> None
         raise StageError(f"the crawl failed with exit code {code}; {stage.last_words()}")
 
 
-def outcome(exchanges: list[Exchange], plan: Plan, cpu_s: float) -> Outcome:
+def outcome(exchanges: list[LoggedExchange], plan: WidePlan, cpu_s: float) -> WideResult:
     """The figures that a log and the crawl's CPU time give."""
     ends = sorted(e.end for e in exchanges if e.served == "page" and e.status == 200)
     if len(ends) < 2 * _EDGE:
@@ -89,7 +89,7 @@ def outcome(exchanges: list[Exchange], plan: Plan, cpu_s: float) -> Outcome:
     edge = len(ends) // _EDGE
     steady = (len(ends) - 2 * edge) / (ends[-edge - 1] - ends[edge])
     rate = len(ends) / seconds
-    return Outcome(
+    return WideResult(
         hosts=plan.hosts,
         pages=len(ends),
         seconds=seconds,
@@ -102,7 +102,7 @@ def outcome(exchanges: list[Exchange], plan: Plan, cpu_s: float) -> Outcome:
     )
 
 
-def peak_in_flight(exchanges: list[Exchange]) -> int:
+def peak_in_flight(exchanges: list[LoggedExchange]) -> int:
     """The most requests that were in flight at once, at all addresses together."""
     changes = [(e.start, 1) for e in exchanges] + [(e.end, -1) for e in exchanges]
     now = most = 0

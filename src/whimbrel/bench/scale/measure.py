@@ -27,7 +27,7 @@ _MOST_MEMORY: Final = 600_000_000
 _MOST_WAIT_S: Final = 10.0
 
 
-class Run(msgspec.Struct, frozen=True):
+class ScaleRun(msgspec.Struct, frozen=True):
     """A crawl that was resumed and went on for a while."""
 
     pages_per_s: float
@@ -38,9 +38,9 @@ class Run(msgspec.Struct, frozen=True):
     visits: int
 
 
-class Found(msgspec.Struct, frozen=True):
-    small: Run
-    large: Run
+class ScaleResult(msgspec.Struct, frozen=True):
+    small: ScaleRun
+    large: ScaleRun
     built: Built
     built_in_s: float
 
@@ -55,7 +55,7 @@ class Found(msgspec.Struct, frozen=True):
         return fast and small and self.large.first_s <= _MOST_WAIT_S
 
 
-def measure(large: Size, seconds: float, work: Path, say: Callable[[str], None]) -> Found:
+def measure(large: Size, seconds: float, work: Path, say: Callable[[str], None]) -> ScaleResult:
     """Build both states in `work`, serve a web that holds their URLs, and crawl each."""
     part = max(1, large.hosts // 20)
     small = Size(hosts=part, per_host=3, one_host=max(1, part // 50), taken=part, known=4 * part)
@@ -69,7 +69,7 @@ def measure(large: Size, seconds: float, work: Path, say: Callable[[str], None])
         took_s = time.monotonic() - began_s
         say(f"built {built.known:,} known and {built.queued:,} queued URLs in {took_s:.0f} s")
         runs = [_crawled(work / name, seconds, say) for name in ("small", "large")]
-    return Found(runs[0], runs[1], built, took_s)
+    return ScaleResult(runs[0], runs[1], built, took_s)
 
 
 def _fresh(directory: Path, running: RunningWeb, seconds: float) -> Path:
@@ -89,7 +89,7 @@ def _fresh(directory: Path, running: RunningWeb, seconds: float) -> Path:
     return directory
 
 
-def _crawled(directory: Path, seconds: float, say: Callable[[str], None]) -> Run:
+def _crawled(directory: Path, seconds: float, say: Callable[[str], None]) -> ScaleRun:
     before = read_committed(directory).counters.get("visits", 0)
     command = [sys.executable, "-m", "whimbrel", "resume", str(directory)]
     began_s = time.monotonic()
@@ -106,7 +106,7 @@ def _crawled(directory: Path, seconds: float, say: Callable[[str], None]) -> Run
         watch.ended.set()
         watch.join()
     visits = read_committed(directory).counters.get("visits", 0) - before
-    run = Run(
+    run = ScaleRun(
         watch.rate(seconds),
         (usage.ru_utime + usage.ru_stime) * 1000 / max(1, visits),
         watch.peak_bytes,

@@ -6,8 +6,8 @@ from hashlib import shake_128
 from html import escape
 from typing import Final
 
-from whimbrel.simweb.answer import Answer, Reply, Request, html
-from whimbrel.simweb.host import Host, Hosts
+from whimbrel.simweb.answer import Answer, Reply, SimRequest, html
+from whimbrel.simweb.host import SimHost, SimHosts
 from whimbrel.simweb.topic import COMMON, VOCABULARY
 
 PREFIX: Final = "/x/"
@@ -33,11 +33,11 @@ STORED: Final = Finding("stored", "new")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ExhibitPlace:
     """Where an exhibit stands: `/x/NAME/REST?QUERY` on a host."""
 
-    hosts: Hosts
-    host: Host
+    hosts: SimHosts
+    host: SimHost
     name: str
     rest: str = "0"
     query: str = ""
@@ -86,14 +86,14 @@ class Place:
         return html(self.document(main, head))
 
 
-Respond = Callable[[Place, Request], Answer]
-Judge = Callable[[Place], Finding]
+Respond = Callable[[ExhibitPlace, SimRequest], Answer]
+Judge = Callable[[ExhibitPlace], Finding]
 
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
     """A page exhibit. `respond` and `judge` are pure functions, so the same place always gives the same answer; only
-    exhibits that recover look at `Request.attempt`, and only those about connections at `Request.reused`."""
+    exhibits that recover look at `SimRequest.attempt`, and only those about connections at `SimRequest.reused`."""
 
     name: str
     family: str
@@ -119,13 +119,13 @@ def always(outcome: str, reason: str) -> Judge:
     return lambda place: finding
 
 
-def stored_with_link(place: Place) -> Finding:
+def stored_with_link(place: ExhibitPlace) -> Finding:
     return Finding("stored", "new", place.found())
 
 
-def serve_page(place: Place, request: Request) -> Answer:
+def serve_page(place: ExhibitPlace, request: SimRequest) -> Answer:
     return place.page()
 
 
-def serve_with_link(place: Place, request: Request) -> Answer:
+def serve_with_link(place: ExhibitPlace, request: SimRequest) -> Answer:
     return place.page(f'<p><a href="{place.found_path()}">found</a></p>')

@@ -8,8 +8,8 @@ from typing import Final
 
 from isal import isal_zlib
 
-from whimbrel.simweb.answer import Answer, Reply, Request
-from whimbrel.simweb.exhibit.api import Exhibit, Place, Respond, always
+from whimbrel.simweb.answer import Answer, Reply, SimRequest
+from whimbrel.simweb.exhibit.api import Exhibit, ExhibitPlace, Respond, always
 
 FAMILY: Final = "coding"
 BOMB_BYTES: Final = 256 * 1024 * 1024
@@ -78,19 +78,19 @@ def _bomb(coding: str) -> Respond:
     return lambda place, request: _reply(bomb(coding), coding)
 
 
-def _plain_as_gzip(place: Place, request: Request) -> Answer:
+def _plain_as_gzip(place: ExhibitPlace, request: SimRequest) -> Answer:
     return _reply(place.document().encode(), "gzip")
 
 
-def _unknown(place: Place, request: Request) -> Answer:
+def _unknown(place: ExhibitPlace, request: SimRequest) -> Answer:
     return _reply(place.document().encode(), "snappy")
 
 
-def _double(place: Place, request: Request) -> Answer:
+def _double(place: ExhibitPlace, request: SimRequest) -> Answer:
     return _reply(encode("gzip", encode("gzip", place.document().encode())), "gzip, gzip")
 
 
-def _cut(place: Place, request: Request) -> Answer:
+def _cut(place: ExhibitPlace, request: SimRequest) -> Answer:
     coded = encode("gzip", place.document().encode())
     return _reply(coded[: len(coded) // 2], "gzip")
 

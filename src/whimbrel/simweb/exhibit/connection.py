@@ -2,59 +2,59 @@
 
 from typing import Final
 
-from whimbrel.simweb.answer import Answer, Close, Repeat, Request, Reset, Script, Send, Wait
-from whimbrel.simweb.exhibit.api import Exhibit, Finding, Place, always, serve_page
+from whimbrel.simweb.answer import Answer, Close, Repeat, Reset, Script, Send, SimRequest, Wait
+from whimbrel.simweb.exhibit.api import Exhibit, ExhibitPlace, Finding, always, serve_page
 
 FAMILY: Final = "connection"
 _FOR_EVER_S: Final = 3_600.0
 _HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
 
 
-def _reset(place: Place, request: Request) -> Answer:
+def _reset(place: ExhibitPlace, request: SimRequest) -> Answer:
     return Script((Reset(),))
 
 
-def _reset_reused(place: Place, request: Request) -> Answer:
+def _reset_reused(place: ExhibitPlace, request: SimRequest) -> Answer:
     return Script((Reset(),)) if request.reused else place.page()
 
 
-def _close_early(place: Place, request: Request) -> Answer:
+def _close_early(place: ExhibitPlace, request: SimRequest) -> Answer:
     return Script((Close(),))
 
 
-def _stall(place: Place, request: Request) -> Answer:
+def _stall(place: ExhibitPlace, request: SimRequest) -> Answer:
     return Script((Wait(_FOR_EVER_S), Close()))
 
 
-def _stall_body(place: Place, request: Request) -> Answer:
+def _stall_body(place: ExhibitPlace, request: SimRequest) -> Answer:
     body = place.document().encode()
     head = _HEAD + b"Content-Length: %d\r\n\r\n" % (2 * len(body))
     return Script((Send(head + body), Wait(_FOR_EVER_S), Close()), 200)
 
 
-def _drip(place: Place, request: Request) -> Answer:
+def _drip(place: ExhibitPlace, request: SimRequest) -> Answer:
     head = _HEAD + b"Content-Length: 1000000\r\n\r\n<!DOCTYPE html><p>"
     return Script((Send(head), Repeat(b"drop ", every_s=1.0)), 200)
 
 
-def _slow_start(place: Place, request: Request) -> Answer:
+def _slow_start(place: ExhibitPlace, request: SimRequest) -> Answer:
     body = place.document().encode()
     head = _HEAD + b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(body)
     return Script((Wait(2.0), Send(head + body), Close()), 200)
 
 
-def _truncated(place: Place, request: Request) -> Answer:
+def _truncated(place: ExhibitPlace, request: SimRequest) -> Answer:
     body = place.document().encode()
     return Script((Send(_HEAD + b"Content-Length: %d\r\n\r\n" % (2 * len(body)) + body), Close()), 200)
 
 
-def _length_short(place: Place, request: Request) -> Answer:
+def _length_short(place: ExhibitPlace, request: SimRequest) -> Answer:
     body = place.document().encode()
     head = _HEAD + b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(body)
     return Script((Send(head + body + b"<p>bytes beyond the length</p>"), Close()), 200)
 
 
-def _length_invalid(place: Place, request: Request) -> Answer:
+def _length_invalid(place: ExhibitPlace, request: SimRequest) -> Answer:
     return Script((Send(_HEAD + b"Content-Length: banana\r\n\r\n" + place.document().encode()), Close()), 200)
 
 
@@ -64,64 +64,64 @@ def _chunked(body: bytes) -> bytes:
     return b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks)
 
 
-def _chunked_good(place: Place, request: Request) -> Answer:
+def _chunked_good(place: ExhibitPlace, request: SimRequest) -> Answer:
     data = _HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + _chunked(place.document().encode()) + b"0\r\n\r\n"
     return Script((Send(data),), 200)
 
 
-def _chunk_broken(place: Place, request: Request) -> Answer:
+def _chunk_broken(place: ExhibitPlace, request: SimRequest) -> Answer:
     data = _HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + _chunked(place.document().encode()) + b"zz\r\nno size\r\n"
     return Script((Send(data), Close()), 200)
 
 
-def _chunk_cut(place: Place, request: Request) -> Answer:
+def _chunk_cut(place: ExhibitPlace, request: SimRequest) -> Answer:
     data = _HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + _chunked(place.document().encode())
     return Script((Send(data), Close()), 200)
 
 
-def _garbage(place: Place, request: Request) -> Answer:
+def _garbage(place: ExhibitPlace, request: SimRequest) -> Answer:
     return Script((Send(bytes((at * 73 + 19) % 256 for at in range(2048))), Close()))
 
 
-def _header_endless(place: Place, request: Request) -> Answer:
+def _header_endless(place: ExhibitPlace, request: SimRequest) -> Answer:
     line = b"X-Padding: " + b"p" * 1000 + b"\r\n"
     return Script((Send(_HEAD), Repeat(line * 16)), 200)
 
 
-def _header_huge(place: Place, request: Request) -> Answer:
+def _header_huge(place: ExhibitPlace, request: SimRequest) -> Answer:
     return Script((Send(_HEAD + b"X-Huge: " + b"h" * 2_000_000 + b"\r\n\r\n"), Close()), 200)
 
 
-def _body_endless(place: Place, request: Request) -> Answer:
+def _body_endless(place: ExhibitPlace, request: SimRequest) -> Answer:
     head = _HEAD + b"\r\n" + place.document().encode()
     return Script((Send(head), Repeat(b"<p>and so on and so on</p>\n" * 2400)), 200)
 
 
-def _no_length(place: Place, request: Request) -> Answer:
+def _no_length(place: ExhibitPlace, request: SimRequest) -> Answer:
     return Script((Send(_HEAD + b"\r\n" + place.document().encode()), Close()), 200)
 
 
-def _http10(place: Place, request: Request) -> Answer:
+def _http10(place: ExhibitPlace, request: SimRequest) -> Answer:
     return Script(
         (Send(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n" + place.document().encode()), Close()), 200
     )
 
 
-def _interim(place: Place, request: Request) -> Answer:
+def _interim(place: ExhibitPlace, request: SimRequest) -> Answer:
     body = place.document().encode()
     early = b"HTTP/1.1 103 Early Hints\r\nLink: </static/0.css>; rel=preload\r\n\r\n"
     return Script((Send(early + _HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body),), 200)
 
 
-def _stored(place: Place) -> Finding:
+def _stored(place: ExhibitPlace) -> Finding:
     return Finding("stored", "new", payload=_payload(place))
 
 
-def _cut_at_the_limit(place: Place) -> Finding:
+def _cut_at_the_limit(place: ExhibitPlace) -> Finding:
     return Finding("stored", "truncated-length", payload=_payload(place))
 
 
-def _payload(place: Place) -> str:
+def _payload(place: ExhibitPlace) -> str:
     """Bodies of scripts cannot be compared; those of a mirror are equal to the original's."""
     return f"{place.name} {place.rest} {place.query} of {place.host.content}"
 

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from whimbrel.simweb.answer import Answer, Reply, Request, html
+from whimbrel.simweb.answer import Answer, Reply, SimRequest, html
 from whimbrel.simweb.exhibit.api import (
     Exhibit,
+    ExhibitPlace,
     Finding,
-    Place,
     Respond,
     always,
     stored_with_link,
@@ -22,20 +22,20 @@ _PNG: Final = (
 )
 
 
-def _text(place: Place) -> str:
+def _text(place: ExhibitPlace) -> str:
     link = f'<p><a href="{place.found_path()}">café, naïve, Ærøskøbing</a></p>'
     return place.document(link)
 
 
 def _charset(encoding: str, content_type: str, head: str = "", bom: bytes = b"") -> Respond:
-    def respond(place: Place, request: Request) -> Answer:
+    def respond(place: ExhibitPlace, request: SimRequest) -> Answer:
         text = _text(place).replace("<head>", f"<head>{head}", 1)
         return Reply(200, (("Content-Type", content_type),), bom + text.encode(encoding))
 
     return respond
 
 
-def _broken(place: Place, request: Request) -> Answer:
+def _broken(place: ExhibitPlace, request: SimRequest) -> Answer:
     return html(
         f"<html><title>{place.name} {place.rest} of {place.host.content}</title><b><i></b><p <p>><table><tr><div>"
         f"<a href='{place.found_path()}' class=\"x'\">text</a href></div><!-- <a href='/x/found/hidden'> --!>"
@@ -45,32 +45,32 @@ def _broken(place: Place, request: Request) -> Answer:
     )
 
 
-def _nested(place: Place, request: Request) -> Answer:
+def _nested(place: ExhibitPlace, request: SimRequest) -> Answer:
     return html(place.document(f'<a href="{place.found_path()}">found</a>' + "<div>" * _NESTING))
 
 
-def _unclosed(place: Place, request: Request) -> Answer:
+def _unclosed(place: ExhibitPlace, request: SimRequest) -> Answer:
     filler = "<!-- " + "never closed " * 50
     return html(
         f"<title>{place.name} {place.rest} {place.host.content}</title><a href='{place.found_path()}'>a{filler}"
     )
 
 
-def _nul(place: Place, request: Request) -> Answer:
+def _nul(place: ExhibitPlace, request: SimRequest) -> Answer:
     return html(_text(place).replace("<p>", "<p>\0\0", 3))
 
 
-def _many(place: Place) -> list[str]:
+def _many(place: ExhibitPlace) -> list[str]:
     return [place.path(f"{place.rest}/{at}", name="found") for at in range(_DISTINCT)]
 
 
-def _many_links(place: Place, request: Request) -> Answer:
+def _many_links(place: ExhibitPlace, request: SimRequest) -> Answer:
     targets = _many(place)
     lines = [f'<a href="{targets[at % _DISTINCT]}#{at}">{at}</a>\n' for at in range(MANY_LINKS)]
     return html(place.document("".join(lines)))
 
 
-def _judge_many(place: Place) -> Finding:
+def _judge_many(place: ExhibitPlace) -> Finding:
     return Finding("stored", "new", tuple(place.host.origin + path for path in _many(place)))
 
 
@@ -79,12 +79,12 @@ def _typed(content_type: str) -> Respond:
     return lambda place, request: Reply(200, headers, place.document().encode())
 
 
-def _png(place: Place, request: Request) -> Answer:
+def _png(place: ExhibitPlace, request: SimRequest) -> Answer:
     body = _PNG + f"{place.rest} of {place.host.content}".encode() * 40
     return Reply(200, (("Content-Type", "text/html"),), body)
 
 
-def _empty(place: Place, request: Request) -> Answer:
+def _empty(place: ExhibitPlace, request: SimRequest) -> Answer:
     return html("")
 
 

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from whimbrel.simweb.answer import Answer, Request, html
-from whimbrel.simweb.exhibit.api import STORED, Exhibit, Finding, Judge, Place, Respond
+from whimbrel.simweb.answer import Answer, SimRequest, html
+from whimbrel.simweb.exhibit.api import STORED, Exhibit, ExhibitPlace, Finding, Judge, Respond
 
 FAMILY: Final = "directive"
 
@@ -27,7 +27,7 @@ _HEADERS: Final = {
 
 
 def _meta(tag: str, content: str) -> Respond:
-    def respond(place: Place, request: Request) -> Answer:
+    def respond(place: ExhibitPlace, request: SimRequest) -> Answer:
         link = f'<p><a href="{place.found_path()}">found</a></p>'
         return place.page(link, f'<meta name="{tag}" content="{content}">')
 
@@ -35,7 +35,7 @@ def _meta(tag: str, content: str) -> Respond:
 
 
 def _header(values: tuple[str, ...]) -> Respond:
-    def respond(place: Place, request: Request) -> Answer:
+    def respond(place: ExhibitPlace, request: SimRequest) -> Answer:
         link = f'<p><a href="{place.found_path()}">found</a></p>'
         return html(place.document(link), 200, *(("X-Robots-Tag", value) for value in values))
 

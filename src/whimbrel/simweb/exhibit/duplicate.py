@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from whimbrel.simweb.answer import Answer, Request, html
-from whimbrel.simweb.exhibit.api import STORED, Exhibit, Finding, Place
+from whimbrel.simweb.answer import Answer, SimRequest, html
+from whimbrel.simweb.exhibit.api import STORED, Exhibit, ExhibitPlace, Finding
 
 FAMILY: Final = "duplicate"
 GROUP: Final = 4
@@ -14,16 +14,16 @@ _OWN_WORDS: Final = 4
 _ALIASES: Final = ("ref=start", "utm_source=letter", "sort=name&order=up", "PHPSESSID=0123456789abcdef")
 
 
-def _original(place: Place) -> Place:
+def _original(place: ExhibitPlace) -> ExhibitPlace:
     """What all copies show: the first place of the group, without a query."""
-    return Place(place.hosts, place.host, place.name, str(place.k - place.k % GROUP))
+    return ExhibitPlace(place.hosts, place.host, place.name, str(place.k - place.k % GROUP))
 
 
-def _copy(place: Place, request: Request) -> Answer:
+def _copy(place: ExhibitPlace, request: SimRequest) -> Answer:
     return _original(place).page()
 
 
-def _near(place: Place, request: Request) -> Answer:
+def _near(place: ExhibitPlace, request: SimRequest) -> Answer:
     # Long, equal but for one line, which is longer in each copy: what a near-duplicate detector should find and an
     # exact one should not.
     original = _original(place)
@@ -34,32 +34,34 @@ def _near(place: Place, request: Request) -> Answer:
     return html(original.document(f"{prose}<p>Copy number {place.k}. {own}</p>"))
 
 
-def _judge_near(place: Place) -> Finding:
+def _judge_near(place: ExhibitPlace) -> Finding:
     original = _original(place)
     return Finding("stored", "new", near=f"{place.host.content}/{original.rest}")
 
 
-def _alias(place: Place, request: Request) -> Answer:
-    plain = Place(place.hosts, place.host, place.name, place.rest)
+def _alias(place: ExhibitPlace, request: SimRequest) -> Answer:
+    plain = ExhibitPlace(place.hosts, place.host, place.name, place.rest)
     lines = "".join(f'<li><a href="?{query.replace("&", "&amp;")}">again</a></li>' for query in _ALIASES)
     return plain.page(f"<ul>{lines}</ul>")
 
 
-def _judge_alias(place: Place) -> Finding:
+def _judge_alias(place: ExhibitPlace) -> Finding:
     return Finding("stored", "new", tuple(place.url(query=query) for query in _ALIASES))
 
 
-def _missing(place: Place, request: Request) -> Answer:
+def _missing(place: ExhibitPlace, request: SimRequest) -> Answer:
     return not_found(place)
 
 
-def not_found(place: Place) -> Answer:
+def not_found(place: ExhibitPlace) -> Answer:
     """A page that is not there: 404, or 200 with the same excuse every time on hosts that lie."""
-    excuse = Place(place.hosts, place.host, "nothing", "here").document("<p>Sorry, we could not find that page.</p>")
+    excuse = ExhibitPlace(place.hosts, place.host, "nothing", "here").document(
+        "<p>Sorry, we could not find that page.</p>"
+    )
     return html(excuse, 200 if place.host.soft404 else 404)
 
 
-def judge_missing(place: Place) -> Finding:
+def judge_missing(place: ExhibitPlace) -> Finding:
     return STORED if place.host.soft404 else Finding("gone", "http-404")
 
 

@@ -7,8 +7,8 @@ and only http and https are followed.
 from dataclasses import dataclass
 from typing import Final
 
-from whimbrel.simweb.answer import Answer, Request
-from whimbrel.simweb.exhibit.api import Exhibit, Finding, Place
+from whimbrel.simweb.answer import Answer, SimRequest
+from whimbrel.simweb.exhibit.api import Exhibit, ExhibitPlace, Finding
 
 FAMILY: Final = "odd-url"
 IDN_LABEL: Final = "xn--bcher-kva"
@@ -24,7 +24,7 @@ class OddLink:
     url: str
 
 
-def odd_links(place: Place) -> tuple[OddLink, ...]:
+def odd_links(place: ExhibitPlace) -> tuple[OddLink, ...]:
     host, k = place.host, place.rest
     origin = host.origin
     base = f"{origin}/x/found/{k}"
@@ -76,19 +76,19 @@ def odd_links(place: Place) -> tuple[OddLink, ...]:
     )
 
 
-def _exhibit_tail(place: Place) -> str:
+def _exhibit_tail(place: ExhibitPlace) -> str:
     spec = place.hosts.spec
     return f".exhibit.{spec.suffix}" + ("" if spec.http_port == 80 else f":{spec.http_port}")
 
 
-def _respond(place: Place, request: Request) -> Answer:
+def _respond(place: ExhibitPlace, request: SimRequest) -> Answer:
     if place.query:
         return place.page()
     lines = "".join(f'<li><a href="{link.href}">{at}</a></li>\n' for at, link in enumerate(odd_links(place)))
     return place.page(f"<ul>{lines}</ul>")
 
 
-def _judge(place: Place) -> Finding:
+def _judge(place: ExhibitPlace) -> Finding:
     if place.query:
         return Finding("stored", "new")
     return Finding("stored", "new", tuple(link.url for link in odd_links(place) if link.url))

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from whimbrel.simweb.answer import Answer, Reply, Request, html, redirect
-from whimbrel.simweb.exhibit.api import STORED, Exhibit, Finding, Judge, Place, Respond, always
+from whimbrel.simweb.answer import Answer, Reply, SimRequest, html, redirect
+from whimbrel.simweb.exhibit.api import STORED, Exhibit, ExhibitPlace, Finding, Judge, Respond, always
 
 FAMILY: Final = "redirect"
 MAX_CHAIN: Final = 10
@@ -28,14 +28,14 @@ def _code_judge(code: int) -> Judge:
     return lambda place: Finding("redirected", f"http-{code}", place.found())
 
 
-def _left(place: Place, length: int) -> int:
+def _left(place: ExhibitPlace, length: int) -> int:
     """Redirects still to come at this place of a chain: `K` is its start, `K/N` has N left."""
     tail = place.rest.partition("/")[2]
     return min(int(tail), length) if tail.isascii() and tail.isdigit() and len(tail) < 4 else length
 
 
 def _chain(length: int) -> Respond:
-    def respond(place: Place, request: Request) -> Answer:
+    def respond(place: ExhibitPlace, request: SimRequest) -> Answer:
         left = _left(place, length)
         return redirect(place.path(f"{place.k}/{left - 1}")) if left else place.page()
 
@@ -43,7 +43,7 @@ def _chain(length: int) -> Respond:
 
 
 def _judge_chain(length: int) -> Judge:
-    def judge(place: Place) -> Finding:
+    def judge(place: ExhibitPlace) -> Finding:
         left = _left(place, length)
         if left == 0:
             return STORED
@@ -54,19 +54,19 @@ def _judge_chain(length: int) -> Judge:
     return judge
 
 
-def _loop_next(place: Place) -> str:
+def _loop_next(place: ExhibitPlace) -> str:
     return f"{place.k}/b" if place.rest == str(place.k) else str(place.k)
 
 
-def _loop(place: Place, request: Request) -> Answer:
+def _loop(place: ExhibitPlace, request: SimRequest) -> Answer:
     return redirect(place.path(_loop_next(place)))
 
 
-def _judge_loop(place: Place) -> Finding:
+def _judge_loop(place: ExhibitPlace) -> Finding:
     return Finding("redirected", "http-302", (place.url(_loop_next(place)),))
 
 
-def _other_host(place: Place) -> str:
+def _other_host(place: ExhibitPlace) -> str:
     return place.hosts.origin((place.host.number + 1 + place.k) % place.hosts.spec.hosts) + "/"
 
 
@@ -74,11 +74,11 @@ def _location(value: str) -> Respond:
     return lambda place, request: redirect(value)
 
 
-def _no_location(place: Place, request: Request) -> Answer:
+def _no_location(place: ExhibitPlace, request: SimRequest) -> Answer:
     return html(place.document(), 302)
 
 
-def _relative(place: Place, request: Request) -> Answer:
+def _relative(place: ExhibitPlace, request: SimRequest) -> Answer:
     return Reply(301, (("Location", f"../found/{place.rest}?from={place.name}#part"),))
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from whimbrel.simweb.answer import Answer, Close, Reply, Request, Reset, Script, Send, Wait, html, redirect, text
-from whimbrel.simweb.exhibit.api import Place
+from whimbrel.simweb.answer import Answer, Close, Reply, Reset, Script, Send, SimRequest, Wait, html, redirect, text
+from whimbrel.simweb.exhibit.api import ExhibitPlace
 
 FAMILY: Final = "robots"
 HOP_PREFIX: Final = "/robots-hop/"
@@ -37,7 +37,7 @@ class RobotsVariant:
 
     name: str
     summary: str
-    respond: Callable[[Place, Request], Answer]
+    respond: Callable[[ExhibitPlace, SimRequest], Answer]
     denies: Denies = nothing
     qualified: bool = True
     lenient: bool | None = None
@@ -47,44 +47,44 @@ class RobotsVariant:
         return self.lenient if rfc9309 and self.lenient is not None else self.qualified
 
 
-def _file(content: str | bytes) -> Callable[[Place, Request], Answer]:
+def _file(content: str | bytes) -> Callable[[ExhibitPlace, SimRequest], Answer]:
     return lambda place, request: text(content)
 
 
-def _status(code: int) -> Callable[[Place, Request], Answer]:
+def _status(code: int) -> Callable[[ExhibitPlace, SimRequest], Answer]:
     return lambda place, request: html(place.document(f"<p>{code}</p>"), code)
 
 
-def _page(place: Place, request: Request) -> Answer:
+def _page(place: ExhibitPlace, request: SimRequest) -> Answer:
     return html(place.document("<p>Welcome to our lovely site.</p>"))
 
 
-def _wrong_type(place: Place, request: Request) -> Answer:
+def _wrong_type(place: ExhibitPlace, request: SimRequest) -> Answer:
     return html(_RULES)
 
 
-def _huge(place: Place, request: Request) -> Answer:
+def _huge(place: ExhibitPlace, request: SimRequest) -> Answer:
     filler = "# nothing to see here, move on\n"
     return text(_RULES + filler * (1 + _READ_BYTES // len(filler)) + "Disallow: /\n")
 
 
-def _cut(place: Place, request: Request) -> Answer:
+def _cut(place: ExhibitPlace, request: SimRequest) -> Answer:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4000\r\n\r\n"
     return Script((Send(head + _RULES.encode()), Close()), 200)
 
 
-def _reset(place: Place, request: Request) -> Answer:
+def _reset(place: ExhibitPlace, request: SimRequest) -> Answer:
     return Script((Reset(),))
 
 
-def _stall(place: Place, request: Request) -> Answer:
+def _stall(place: ExhibitPlace, request: SimRequest) -> Answer:
     return Script((Wait(3_600.0), Close()))
 
 
-def _hops(count: int) -> Callable[[Place, Request], Answer]:
+def _hops(count: int) -> Callable[[ExhibitPlace, SimRequest], Answer]:
     """robots.txt redirects to /robots-hop/1, that to /robots-hop/2, and so on; the last has the rules."""
 
-    def respond(place: Place, request: Request) -> Answer:
+    def respond(place: ExhibitPlace, request: SimRequest) -> Answer:
         digits = request.path.removeprefix(HOP_PREFIX)
         at = int(digits) if digits.isdigit() and len(digits) < 4 else 0
         return text(_RULES) if at >= count else redirect(f"{HOP_PREFIX}{at + 1}", 301)
@@ -92,29 +92,29 @@ def _hops(count: int) -> Callable[[Place, Request], Answer]:
     return respond
 
 
-def _loop(place: Place, request: Request) -> Answer:
+def _loop(place: ExhibitPlace, request: SimRequest) -> Answer:
     return redirect("/robots.txt", 302)
 
 
-def _other_host(place: Place, request: Request) -> Answer:
+def _other_host(place: ExhibitPlace, request: SimRequest) -> Answer:
     spec = place.hosts.spec
     port = "" if spec.http_port == 80 else f":{spec.http_port}"
     return redirect(f"http://robots-rules.exhibit.{spec.suffix}{port}/robots.txt", 301)
 
 
-def _redirect_missing(place: Place, request: Request) -> Answer:
+def _redirect_missing(place: ExhibitPlace, request: SimRequest) -> Answer:
     return redirect("/no-robots-here", 301)
 
 
-def _sitemap(place: Place, request: Request) -> Answer:
+def _sitemap(place: ExhibitPlace, request: SimRequest) -> Answer:
     return text(f"{_RULES}\nSitemap: {place.host.origin}/sitemap.xml\n")
 
 
-def _recovers(place: Place, request: Request) -> Answer:
+def _recovers(place: ExhibitPlace, request: SimRequest) -> Answer:
     return html(place.document(), 503) if request.attempt <= 2 else text(_RULES)
 
 
-def _first_address(place: Place, request: Request) -> Answer:
+def _first_address(place: ExhibitPlace, request: SimRequest) -> Answer:
     return html(place.document(), 503) if request.address == place.host.addresses[0] else text(_RULES)
 
 
@@ -130,7 +130,7 @@ def _longest(target: str) -> bool:
     return target.startswith("/private/") and not target.startswith("/private/1")
 
 
-def _binary(place: Place, request: Request) -> Answer:
+def _binary(place: ExhibitPlace, request: SimRequest) -> Answer:
     return Reply(200, (("Content-Type", "application/octet-stream"),), bytes((at * 89 + 7) % 256 for at in range(3000)))
 
 

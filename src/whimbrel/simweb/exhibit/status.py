@@ -5,12 +5,12 @@ from email.utils import formatdate
 from http import HTTPStatus
 from typing import Final
 
-from whimbrel.simweb.answer import Answer, Reply, Request, html
+from whimbrel.simweb.answer import Answer, Reply, SimRequest, html
 from whimbrel.simweb.exhibit.api import (
     Exhibit,
+    ExhibitPlace,
     Finding,
     Judge,
-    Place,
     Respond,
     always,
     serve_with_link,
@@ -25,29 +25,29 @@ _CODES: Final = (400, 401, 402, 403, 404, 405, 406, 410, 418, 451, 500, 501, 502
 
 
 def _status(code: int) -> Respond:
-    def respond(place: Place, request: Request) -> Answer:
+    def respond(place: ExhibitPlace, request: SimRequest) -> Answer:
         return html(place.document(f"<p>{code} {HTTPStatus(code).phrase}</p>"), code)
 
     return respond
 
 
-def _no_content(place: Place, request: Request) -> Answer:
+def _no_content(place: ExhibitPlace, request: SimRequest) -> Answer:
     return Reply(204, ())
 
 
 def _retry_after(code: int, *, as_date: bool) -> Respond:
-    def respond(place: Place, request: Request) -> Answer:
+    def respond(place: ExhibitPlace, request: SimRequest) -> Answer:
         return html(place.document(), code, ("Retry-After", _retry_value(request, as_date=as_date)))
 
     return respond
 
 
-def _retry_value(request: Request, *, as_date: bool) -> str:
+def _retry_value(request: SimRequest, *, as_date: bool) -> str:
     return formatdate(request.clock_s + RETRY_AFTER_S, usegmt=True) if as_date else str(RETRY_AFTER_S)
 
 
 def _recovers(failures: int) -> Respond:
-    def respond(place: Place, request: Request) -> Answer:
+    def respond(place: ExhibitPlace, request: SimRequest) -> Answer:
         if request.attempt <= failures:
             return html(place.document(), 500)
         return serve_with_link(place, request)
@@ -55,7 +55,7 @@ def _recovers(failures: int) -> Respond:
     return respond
 
 
-def _recovers_retry_after(place: Place, request: Request) -> Answer:
+def _recovers_retry_after(place: ExhibitPlace, request: SimRequest) -> Answer:
     if request.attempt == 1:
         return html(place.document(), 429, ("Retry-After", str(RETRY_AFTER_S)))
     return serve_with_link(place, request)
@@ -65,7 +65,7 @@ def _judge_recovery(failures: int) -> Judge:
     return stored_with_link if failures < MAX_TRIES else always("failed", "http-500")
 
 
-def _code_judge(code: int) -> Callable[[Place], Finding]:
+def _code_judge(code: int) -> Callable[[ExhibitPlace], Finding]:
     return always("gone" if code in (404, 410) else "failed", f"http-{code}")
 
 

@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Callable
 from typing import Final
 
-from whimbrel.simweb.answer import Answer, Request
-from whimbrel.simweb.exhibit.api import Exhibit, Finding, Judge, Place, Respond
+from whimbrel.simweb.answer import Answer, SimRequest
+from whimbrel.simweb.exhibit.api import Exhibit, ExhibitPlace, Finding, Judge, Respond
 
 FAMILY: Final = "trap"
 LISTED: Final = 1_200
@@ -13,7 +13,7 @@ LISTED: Final = 1_200
 _GROWTH: Final = "step-by-step-longer-and-longer-and-longer-"
 
 
-def _calendar(place: Place) -> list[str]:
+def _calendar(place: ExhibitPlace) -> list[str]:
     """The month after this one; the entry leads to the first."""
     keys = dict(part.split("=", 1) for part in place.query.split("&") if "=" in part)
     if not (keys.get("y", "").isdigit() and keys.get("m", "").isdigit()):
@@ -23,41 +23,41 @@ def _calendar(place: Place) -> list[str]:
     return [place.path(query=f"y={year}&m={month}")]
 
 
-def _session(place: Place) -> list[str]:
+def _session(place: ExhibitPlace) -> list[str]:
     """A session id that is new on every page."""
     seed = f"{place.host.content} {place.rest} {place.query}"
     return [place.path(query=f"sid={hashlib.blake2b(seed.encode(), digest_size=12).hexdigest()}")]
 
 
-def _growing(place: Place) -> list[str]:
+def _growing(place: ExhibitPlace) -> list[str]:
     return [place.path(query=f"trail={place.query.removeprefix('trail=')}{_GROWTH}")]
 
 
-def _repeating(place: Place) -> list[str]:
+def _repeating(place: ExhibitPlace) -> list[str]:
     """A relative link on a page that answers under any path: /more/more/more/…"""
     return [place.path(f"{place.rest.rstrip('/')}/more/")]
 
 
-def _repeating_run(place: Place) -> list[str]:
+def _repeating_run(place: ExhibitPlace) -> list[str]:
     step = "b" if place.rest.rstrip("/").endswith("/a") else "a"
     return [place.path(f"{place.rest.rstrip('/')}/{step}/")]
 
 
-def _tree(place: Place) -> list[str]:
+def _tree(place: ExhibitPlace) -> list[str]:
     """A deeper folder with a new name each time."""
     depth = place.rest.count("/")
     return [place.path(f"{place.rest.rstrip('/')}/level{depth + 1}")]
 
 
-def _listing(place: Place) -> list[str]:
+def _listing(place: ExhibitPlace) -> list[str]:
     return [] if place.query else [place.path(query=f"item={at}") for at in range(LISTED)]
 
 
-Next = Callable[[Place], list[str]]
+Next = Callable[[ExhibitPlace], list[str]]
 
 
 def _respond(links: Next) -> Respond:
-    def respond(place: Place, request: Request) -> Answer:
+    def respond(place: ExhibitPlace, request: SimRequest) -> Answer:
         lines = "".join(f'<li><a href="{path.replace("&", "&amp;")}">on</a></li>\n' for path in links(place))
         return place.page(f"<ul>{lines}</ul>")
 

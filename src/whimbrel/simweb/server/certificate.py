@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from whimbrel.simweb.host import EXHIBIT_NUMBERS, Host, Hosts
+from whimbrel.simweb.host import EXHIBIT_NUMBERS, SimHost, SimHosts
 
 BLOCK: Final = 64
 """Ordinary hosts that share a certificate."""
@@ -86,7 +86,7 @@ class Authority:
         return certificate.public_bytes(Encoding.PEM) + key
 
 
-def server_context(authority: Authority, hosts: Hosts) -> ssl.SSLContext:
+def server_context(authority: Authority, hosts: SimHosts) -> ssl.SSLContext:
     """A context for a listener: it serves `localhost`, and every host of the web to clients that name it."""
     context = _context(authority.issue(("localhost",)))
     context.sslobject_class = _Alerting
@@ -118,12 +118,12 @@ class _Alerting(ssl.SSLObject):
 class _Contexts:
     """The contexts of hosts, by what their certificate is about. Keeps the last `MAX_CONTEXTS` used."""
 
-    def __init__(self, authority: Authority, hosts: Hosts) -> None:
+    def __init__(self, authority: Authority, hosts: SimHosts) -> None:
         self._authority = authority
         self._hosts = hosts
         self._get = lru_cache(maxsize=MAX_CONTEXTS)(self._make)
 
-    def of(self, host: Host) -> ssl.SSLContext:
+    def of(self, host: SimHost) -> ssl.SSLContext:
         if host.trouble in _OWN:
             return self._get(host.trouble, host.number, 1)
         if host.number >= EXHIBIT_NUMBERS:
@@ -145,7 +145,7 @@ class _Contexts:
         return _context(pem)
 
 
-def _switching(contexts: _Contexts, hosts: Hosts) -> SniCallback:
+def _switching(contexts: _Contexts, hosts: SimHosts) -> SniCallback:
     def switch(connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> int | None:
         """Returns an alert, or None to go on. A name that is not of this web keeps the default certificate."""
         host = None if name is None else hosts.find(name.lower())

@@ -10,10 +10,10 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import Final, cast
 
-from whimbrel.simweb.answer import Close, Repeat, Reply, Request, Reset, Script, Send, Step, Wait
+from whimbrel.simweb.answer import Close, Repeat, Reply, Reset, Script, Send, SimRequest, Step, Wait
 from whimbrel.simweb.html import http_date
 from whimbrel.simweb.server.listen import reset
-from whimbrel.simweb.server.log import Exchange
+from whimbrel.simweb.server.log import LoggedExchange
 from whimbrel.simweb.server.service import Served, Service
 from whimbrel.simweb.web import host_of
 
@@ -103,7 +103,7 @@ class Http1(asyncio.Protocol):
                 return
             self._answer(request)
 
-    def _parse(self, head: bytes) -> Request | None:
+    def _parse(self, head: bytes) -> SimRequest | None:
         lines = head.decode("latin-1").split("\r\n")
         words = lines[0].split(" ")
         if len(words) != 3 or not words[2].startswith("HTTP/1."):
@@ -132,14 +132,14 @@ class Http1(asyncio.Protocol):
         reused = self._requests > 1
         since_s = self._service.pulse.since_s if reused else self._opened_s
         times = (time.time(), address, self._service.clock.now_s(), since_s)
-        return Request(method, host, target, self._scheme, headers, reused, attempt, *times)
+        return SimRequest(method, host, target, self._scheme, headers, reused, attempt, *times)
 
     def _refuse(self, status: int) -> None:
         head = _head_start("HTTP/1.1", status, int(self._service.clock.now_s()))
         self._transport.write(f"{head}Content-Length: 0\r\nConnection: close\r\n\r\n".encode())
         self._transport.close()
 
-    def _answer(self, request: Request) -> None:
+    def _answer(self, request: SimRequest) -> None:
         served = self._service.serve(request)
         self.idle_s = served.idle_s
         answer = served.answer
@@ -157,7 +157,7 @@ class Http1(asyncio.Protocol):
             return
         self._task = asyncio.create_task(self._run(request, served))
 
-    def _encode(self, request: Request, served: Served, reply: Reply) -> tuple[bytes, bool]:
+    def _encode(self, request: SimRequest, served: Served, reply: Reply) -> tuple[bytes, bool]:
         wants = request.headers.get("connection", "").lower()
         closes = (
             served.http10
@@ -176,9 +176,11 @@ class Http1(asyncio.Protocol):
         body = b"" if request.method == "HEAD" or reply.status in (204, 304) else reply.body
         return "".join(head).encode("latin-1", "replace") + body, closes
 
-    def _finish(self, request: Request, served: Served, status: int, sent: int, ended: float, *, closes: bool) -> None:
+    def _finish(
+        self, request: SimRequest, served: Served, status: int, sent: int, ended: float, *, closes: bool
+    ) -> None:
         self._service.log.add(
-            Exchange(
+            LoggedExchange(
                 *(request.received_s, ended, self._number, self._client, self._server, self._scheme, self._http),
                 *(request.method, request.host, request.target, status, sent, served.label),
                 *(request.headers.get("user-agent", ""), request.since_s),
@@ -188,14 +190,14 @@ class Http1(asyncio.Protocol):
         if closes:
             self._transport.close()
 
-    async def _finish_later(self, request: Request, served: Served, status: int, sent: int, *, closes: bool) -> None:
+    async def _finish_later(self, request: SimRequest, served: Served, status: int, sent: int, *, closes: bool) -> None:
         try:
             await self._writable.wait()
         finally:
             self._finish(request, served, status, sent, time.time(), closes=closes)
             self._go_on()
 
-    async def _run(self, request: Request, served: Served) -> None:
+    async def _run(self, request: SimRequest, served: Served) -> None:
         """Answers that take time."""
         answer, sent, closes, ended = served.answer, 0, True, 0.0
         try:

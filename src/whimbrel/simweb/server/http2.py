@@ -23,10 +23,10 @@ from h2.errors import ErrorCodes
 from h2.exceptions import H2Error
 from hpack import Encoder
 
-from whimbrel.simweb.answer import Reply, Request, Reset, Script, Wait
+from whimbrel.simweb.answer import Reply, Reset, Script, SimRequest, Wait
 from whimbrel.simweb.html import http_date
 from whimbrel.simweb.server.listen import reset
-from whimbrel.simweb.server.log import Exchange
+from whimbrel.simweb.server.log import LoggedExchange
 from whimbrel.simweb.server.service import Served, Service
 from whimbrel.simweb.server.translation import Fields, to_fields, translate
 from whimbrel.simweb.web import host_of
@@ -136,7 +136,7 @@ class Http2(asyncio.Protocol):
         else:
             stream.task = asyncio.create_task(self._run(stream, sent=sent))
 
-    def _request(self, fields: Fields) -> Request:
+    def _request(self, fields: Fields) -> SimRequest:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in fields}
         pseudo = {name: headers.pop(name, "") for name in (":method", ":scheme", ":authority", ":path")}
         host = host_of(pseudo[":authority"] or headers.get("host", ""))
@@ -145,7 +145,7 @@ class Http2(asyncio.Protocol):
         address, reused = self._server.rpartition(":")[0], self._requests > 1
         since_s = self._service.pulse.since_s if reused else self._opened_s
         times = (time.time(), address, self._service.clock.now_s(), since_s)
-        return Request(pseudo[":method"], host, target, "https", headers, reused, attempt, *times)
+        return SimRequest(pseudo[":method"], host, target, "https", headers, reused, attempt, *times)
 
     def _answer_at_once(self, stream: "_Stream") -> bool:
         """Send a reply that need not wait for anything; False when it must."""
@@ -159,7 +159,7 @@ class Http2(asyncio.Protocol):
         self._send_data(stream, body, ends=True)
         return True
 
-    def _encode(self, request: Request, reply: Reply) -> tuple[Fields, bytes]:
+    def _encode(self, request: SimRequest, reply: Reply) -> tuple[Fields, bytes]:
         date = http_date(int(self._service.clock.now_s()))
         headers = [(":status", str(reply.status)), ("server", "simweb"), ("date", date), *reply.headers]
         bodyless = reply.status in (204, 304)
@@ -265,7 +265,7 @@ class Http2(asyncio.Protocol):
             return
         request, served, ended = stream.request, stream.served, stream.ended_s or time.time()
         self._service.log.add(
-            Exchange(
+            LoggedExchange(
                 *(request.received_s, ended, self._number, self._client, self._server, "https", "HTTP/2"),
                 *(request.method, request.host, request.target, served.answer.status, stream.sent, served.label),
                 *(request.headers.get("user-agent", ""), request.since_s),
@@ -286,7 +286,7 @@ class _Stream:
     """A request that is being answered. `go` is set when a window grew or the socket takes more."""
 
     number: int
-    request: Request
+    request: SimRequest
     served: Served
     sent: int = 0
     ended_s: float = 0.0

@@ -18,7 +18,7 @@ COLUMNS: Final = (
 _FLUSH_LINES: Final = 2_000
 
 
-class Exchange(NamedTuple):
+class LoggedExchange(NamedTuple):
     start: float
     end: float
     connection: int
@@ -59,7 +59,7 @@ class AccessLog:
             self._file.close()
             self._file = None
 
-    def add(self, e: Exchange) -> None:
+    def add(self, e: LoggedExchange) -> None:
         if self._file is None:
             return
         method, host, target, agent, http = e.method, e.host, e.target, e.agent, e.http
@@ -84,7 +84,7 @@ def _clean(text: str) -> str:
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 
-def read_log(path: Path) -> list[Exchange]:
+def read_log(path: Path) -> list[LoggedExchange]:
     """Read a log back; a half-written last line is left out."""
     exchanges = []
     with path.open(encoding="utf-8") as lines:
@@ -94,7 +94,7 @@ def read_log(path: Path) -> list[Exchange]:
                 start, end, number, *texts, status, size, served, agent, since = line[:-1].split("\t")
                 client, server, scheme, http, method, host, target = texts
                 exchanges.append(
-                    Exchange(
+                    LoggedExchange(
                         *(float(start), float(end), int(number), client, server, scheme, http, method, host, target),
                         *(int(status), int(size), served, agent, float(since)),
                     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from whimbrel.simweb.clock import VirtualClock
-from whimbrel.simweb.host import Hosts
+from whimbrel.simweb.host import SimHosts
 from whimbrel.simweb.server.control import ControlSocket, address, answers
 from whimbrel.simweb.server.http1 import Http1
 from whimbrel.simweb.server.listen import (
@@ -36,7 +36,7 @@ from whimbrel.simweb.web import Web
 if TYPE_CHECKING:
     import subprocess
 
-    from whimbrel.simweb.snapshot import Snapshot
+    from whimbrel.simweb.snapshot import WarcWeb
 
 _SWEEP_S: Final = 0.5
 _START_S: Final = 20.0
@@ -110,7 +110,7 @@ async def serving(web: Web, options: ServeOptions) -> AsyncIterator[RunningWeb]:
 
 @asynccontextmanager
 async def serving_snapshot(
-    snapshot: "Snapshot", options: ServeOptions, *, http_port: int, https_port: int
+    snapshot: "WarcWeb", options: ServeOptions, *, http_port: int, https_port: int
 ) -> AsyncIterator[RunningWeb]:
     """Serve what is stored in WARC files over http, https and DNS for as long as the context lasts.
 
@@ -138,17 +138,17 @@ def _allow_many_files() -> None:
 async def _listening(
     stack: AsyncExitStack,
     service: Service,
-    hosts: Hosts,
+    hosts: SimHosts,
     ports: tuple[int, int],
     options: ServeOptions,
     seeds: list[str],
 ) -> RunningWeb:
     """Open every port and say so in `simweb.json`."""
     # Imported here: they need the `bench` extra.
-    from whimbrel.simweb.dns import DnsTcp, DnsUdp, Resolver
+    from whimbrel.simweb.dns import DnsTcp, DnsUdp, NameServer
     from whimbrel.simweb.server.certificate import Authority, server_context
 
-    authority, resolver = Authority(options.directory), Resolver(hosts)
+    authority, resolver = Authority(options.directory), NameServer(hosts)
     await _listen(stack, lambda: Http1(service, "http"), every_loopback(ports[0]))
     await _listen(stack, lambda: Negotiated(service), every_loopback(ports[1]), server_context(authority, hosts))
     udp, _ = await asyncio.get_running_loop().create_datagram_endpoint(

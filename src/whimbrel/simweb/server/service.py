@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from whimbrel.simweb.answer import Answer, Headers, Reply, Request, Reset, Script
+from whimbrel.simweb.answer import Answer, Headers, Reply, Reset, Script, SimRequest
 from whimbrel.simweb.clock import VirtualClock
 from whimbrel.simweb.exhibit.coding import encode
 from whimbrel.simweb.server.log import AccessLog
@@ -31,7 +31,7 @@ class Served(msgspec.Struct, frozen=True, gc=False):
 class Site(Protocol):
     """Where answers come from: a simulated web, or a snapshot of a real one."""
 
-    def serve(self, request: Request, now_s: float) -> Served:
+    def serve(self, request: SimRequest, now_s: float) -> Served:
         """Never raises for a request a client can send; what is not known is an answer too."""
 
     def may_recover(self, host: str, target: str) -> bool:
@@ -44,7 +44,7 @@ class WebSite:
     def __init__(self, web: Web) -> None:
         self._web = web
 
-    def serve(self, request: Request, now_s: float) -> Served:
+    def serve(self, request: SimRequest, now_s: float) -> Served:
         host = self._web.hosts.find(request.host)
         if host is None:
             return Served(unknown_host(), "unknown-host")
@@ -92,7 +92,7 @@ class Service:
         self._codings = codings
         self._tries: dict[str, int] = {}
 
-    def serve(self, request: Request) -> Served:
+    def serve(self, request: SimRequest) -> Served:
         served = self._site.serve(request, self.clock.now_s())
         self.counts[served.label] += 1
         answer = served.answer

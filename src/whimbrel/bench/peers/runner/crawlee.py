@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from whimbrel.bench.peers.api import CorpusName, Visit
+from whimbrel.bench.peers.api import CorpusName, PeerTask
 from whimbrel.bench.peers.runner.program import library_version, script
 
 
@@ -19,6 +19,6 @@ class Crawlee:
     def version(self) -> str | None:
         return library_version(self._environment, "crawlee")
 
-    def command(self, visit: Visit) -> list[str]:
+    def command(self, visit: PeerTask) -> list[str]:
         python = str(self._environment / "bin" / "python")
         return [python, "-P", script("crawlee_peer.py"), visit.seed_file, str(visit.connections)]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from whimbrel.bench.peers.api import CorpusName, Visit
+from whimbrel.bench.peers.api import CorpusName, PeerTask
 from whimbrel.bench.peers.runner.program import library_version, script
 
 
@@ -22,7 +22,7 @@ class Scrapy:
     def version(self) -> str | None:
         return library_version(self._environment, "scrapy")
 
-    def command(self, visit: Visit) -> list[str]:
+    def command(self, visit: PeerTask) -> list[str]:
         # -P: the script's own folder is no place to import from.
         python = str(self._environment / "bin" / "python")
         items = [f"{visit.into}/items.jsonl"] if visit.corpus == "quotes" else []

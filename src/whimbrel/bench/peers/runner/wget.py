@@ -1,6 +1,6 @@
 """GNU Wget with a WARC file: C, one connection."""
 
-from whimbrel.bench.peers.api import CorpusName, Visit
+from whimbrel.bench.peers.api import CorpusName, PeerTask
 from whimbrel.bench.peers.runner.program import program_version
 
 
@@ -14,7 +14,7 @@ class Wget:
     def version(self) -> str | None:
         return program_version("wget")
 
-    def command(self, visit: Visit) -> list[str]:
+    def command(self, visit: PeerTask) -> list[str]:
         """Without --span-hosts: to Wget each seed is a crawl of its own and would fetch the neighbours' pages too."""
         command = ["wget", "--no-config", "--quiet", "--recursive", "--level=inf", "--tries=2", "--no-hsts"]
         command += ["--compression=auto", f"--ca-certificate={visit.ca}", f"--directory-prefix={visit.into}"]

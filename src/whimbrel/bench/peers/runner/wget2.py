@@ -1,6 +1,6 @@
 """GNU Wget2: C, threads, files."""
 
-from whimbrel.bench.peers.api import CorpusName, Visit
+from whimbrel.bench.peers.api import CorpusName, PeerTask
 from whimbrel.bench.peers.runner.program import program_version
 
 
@@ -15,7 +15,7 @@ class Wget2:
     def version(self) -> str | None:
         return program_version("wget2")
 
-    def command(self, visit: Visit) -> list[str]:
+    def command(self, visit: PeerTask) -> list[str]:
         command = ["wget2", "--no-config", "--quiet", "--recursive", "--level=inf", "--span-hosts", "--robots=on"]
         command += [f"--max-threads={visit.connections}", "--tries=2", "--no-hsts", "--no-ocsp"]
         command += [f"--ca-certificate={visit.ca}", f"--directory-prefix={visit.into}"]

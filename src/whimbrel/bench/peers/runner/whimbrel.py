@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import whimbrel
-from whimbrel.bench.peers.api import CorpusName, Visit
+from whimbrel.bench.peers.api import CorpusName, PeerTask
 from whimbrel.bench.peers.runner.program import script
 from whimbrel.version import __version__
 
@@ -24,7 +24,7 @@ class Whimbrel:
     def version(self) -> str | None:
         return __version__
 
-    def command(self, visit: Visit) -> list[str]:
+    def command(self, visit: PeerTask) -> list[str]:
         # Peers were compiled when they were installed; a clone that may not write bytecode is compiled at every start.
         compileall.compile_dir(Path(whimbrel.__file__).parent, quiet=2)
         few = len(visit.seeds) <= _MANY_SEEDS
