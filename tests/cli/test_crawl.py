@@ -84,7 +84,7 @@ def test_status_shows_what_is_durable(crawl: Crawl) -> None:
     assert told.code == 0
     assert told.out.startswith("done, commit ")
     counters = run("status", str(crawl.directory), "--json").json()["counters"]
-    assert (counters["visits"], counters["queued"], counters["outcome stored"]) == (8, 0, 5)
+    assert (counters["visits"], counters["queued"], counters["outcomes"]["stored"]) == (8, 0, 5)
 
 
 @pytest.mark.parametrize(

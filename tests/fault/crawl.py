@@ -18,6 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import msgspec
 from typer.testing import CliRunner
 from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
@@ -197,10 +198,10 @@ def assert_readable(directory: Path) -> Committed:
     """A crawl that is down shows its last commit, and nothing of what came after it."""
     committed = read_committed(directory)
     counters = committed.counters
-    assert json.loads(asked("status", str(directory), "--json"))["counters"] == counters
+    assert json.loads(asked("status", str(directory), "--json"))["counters"] == msgspec.to_builtins(counters)
     (count,) = rows(directory, "select count(*) as n from fetches")
-    assert count["n"] == counters.get("visits", 0) + counters.get("outcome dropped", 0)
+    assert count["n"] == counters.visits + counters.outcomes.get("dropped", 0)
     (pages,) = rows(directory, "select count(*) as n from pages")
-    assert pages["n"] == counters.get("outcome stored", 0) + counters.get("outcome duplicate", 0)
+    assert pages["n"] == counters.outcomes.get("stored", 0) + counters.outcomes.get("duplicate", 0)
     asked("verify", str(directory))
     return committed

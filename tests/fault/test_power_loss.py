@@ -101,7 +101,7 @@ def check(recorded: Recorded, chosen: list[tuple[int, Keep]], into: Path, served
             continue
         assert code == 0, f"{directory}: {said[-3000:]}"
         assert_whole(directory, whole, served)
-        promised = last.counters.get("visits", 0) + last.counters.get("outcome dropped", 0)
+        promised = last.counters.visits + last.counters.outcomes.get("dropped", 0)
         assert len(fetches(directory) & recorded.fetches) >= promised, directory
         shutil.rmtree(directory)
 

@@ -151,7 +151,7 @@ def test_an_import_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
             while _commits(killed) <= before:
                 assert process.poll() is None, "it was too fast to be killed"
             process.kill()
-    assert read_committed(killed).counters["visits"] < 2 * MANY
+    assert read_committed(killed).counters.visits < 2 * MANY
     other = run("import", files[1], files[0], "--into", str(killed))
     assert (other.code, "other files" in other.words) == (2, True)
     done = run("import", *files, "--into", str(killed), "--json")

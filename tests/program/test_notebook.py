@@ -96,6 +96,6 @@ def test_the_stop_button_stops_a_crawl_in_good_order(
 
 def visited(directory: Path) -> int:
     try:
-        return read_committed(directory).counters.get("visits", 0)
+        return read_committed(directory).counters.visits
     except NotACrawl:
         return 0

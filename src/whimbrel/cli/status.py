@@ -9,7 +9,6 @@ import typer
 from rich.table import Table
 
 from whimbrel.commit.committed import Committed, read_committed
-from whimbrel.job.progress import under
 from whimbrel.terminal import plain_console
 
 
@@ -36,14 +35,17 @@ def status(
 def _table(committed: Committed) -> Table:
     table = Table(box=None, padding=(0, 2), show_header=False)
     counters = committed.counters
-    for name in ("visits", "queued", "hosts"):
-        table.add_row(name, "", f"{counters.get(name, 0):,}")
-    table.add_row("bytes fetched", "", f"{counters.get('bytes', 0) / 1e6:,.1f} MB")
+    for name, count in (("visits", counters.visits), ("queued", counters.queued), ("hosts", counters.hosts)):
+        table.add_row(name, "", f"{count:,}")
+    table.add_row("bytes fetched", "", f"{counters.bytes / 1e6:,.1f} MB")
     archived = sum(committed.archive().values())
     table.add_row("archive", f"{len(committed.archive())} segments", f"{archived / 1e6:,.1f} MB")
     table.add_row("tables", f"{len(committed.parquet)} Parquet files", f"{len(committed.facts())} tails")
-    for prefix, label in (("reason ", ""), ("refused ", "links not followed ")):
-        found = under(counters, prefix)
-        for name, count in sorted(found.items(), key=lambda item: -item[1]):
-            table.add_row(*(label + name).rsplit(" ", 1), f"{count:,}")
+    reasons = [
+        (outcome, reason, count) for outcome, of in counters.current_reasons().items() for reason, count in of.items()
+    ]
+    refused = [("links not followed", reason, count) for reason, count in counters.refused.items()]
+    for rows in (reasons, refused):
+        for what, reason, count in sorted(rows, key=lambda row: -row[2]):
+            table.add_row(what, reason, f"{count:,}")
     return table

@@ -47,7 +47,7 @@ def _tables(directory: Path, committed: Committed) -> Iterator[Problem]:
     from whimbrel.query.latest import latest_snapshot
     from whimbrel.query.sql import Query, QueryConfig
 
-    stored = committed.counters.get("outcome stored", 0) + committed.counters.get("outcome duplicate", 0)
+    stored = sum(committed.counters.outcomes.get(outcome, 0) for outcome in ("stored", "duplicate"))
     checks = {
         "pages that stand twice": f"select count(*) - count(distinct url) from pages {_CRAWLED}",  # noqa: S608
         "records that two pages claim": "select count(*) from (select warc_file, warc_offset from pages where "

@@ -2,15 +2,18 @@
 
 import os
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
+from whimbrel.commit.counters import Counters, counters_of_format_1
 from whimbrel.disk import Disk
-from whimbrel.error import Damaged, WhimbrelError
+from whimbrel.error import Damaged, UsageError, WhimbrelError
 
 NAME: Final = "COMMITTED"
+FORMAT: Final = 2
 
 
 class NotACrawl(WhimbrelError):
@@ -26,14 +29,15 @@ class CommittedDamaged(NotACrawl, Damaged):
 class Committed(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is durable, and nothing else. Readers use it with `pread` and never open the database."""
 
+    format: int = FORMAT
+    """Of this description, and of the crawl's files as a whole."""
     number: int = 0
     at_s: float = 0.0
     """Wall clock."""
     files: dict[str, int] = {}
     """WARC segments and tails of the facts, by their names in the crawl's directory, with their lengths."""
     parquet: list[str] = []
-    counters: dict[str, int] = {}
-    """`visits`, `bytes`, `queued`, `hosts`, `outcome OUTCOME`, `reason OUTCOME REASON`, `refused REASON`, …"""
+    counters: Counters = msgspec.field(default_factory=Counters)
     state: str = "running"
     """`running`, `stopped` with work left, or `done`. A crawl that was killed still says `running`."""
 
@@ -42,6 +46,46 @@ class Committed(msgspec.Struct, frozen=True, kw_only=True):
 
     def facts(self) -> dict[str, int]:
         return {name: length for name, length in self.files.items() if name.startswith("facts/")}
+
+
+class _Format(msgspec.Struct, frozen=True):
+    format: int = 1
+
+
+class _Format1(msgspec.Struct, frozen=True, kw_only=True):
+    """As it was: counters by names that were put together from words."""
+
+    number: int = 0
+    at_s: float = 0.0
+    files: dict[str, int] = {}
+    parquet: list[str] = []
+    counters: dict[str, int] = {}
+    state: str = "running"
+
+
+class CrawlTooNew(UsageError):
+    """A later version of Whimbrel has worked on the crawl. Use that version, or a later one."""
+
+
+Decode = Callable[[bytes, type[Any]], Any]
+
+
+def decoded(data: bytes, decode: Decode, where: str) -> Committed:
+    """A description of any format up to this one, from JSON (COMMITTED) or MessagePack (the state)."""
+    found: int = decode(data, _Format).format
+    if found > FORMAT:
+        raise CrawlTooNew(
+            f"{where} has format {found}; this version of Whimbrel reads up to {FORMAT}. Nothing was changed; use the "
+            "version that wrote it, or a later one"
+        )
+    if found == FORMAT:
+        committed: Committed = decode(data, Committed)
+        return committed
+    old: _Format1 = decode(data, _Format1)
+    counters = counters_of_format_1(old.counters)
+    return Committed(
+        number=old.number, at_s=old.at_s, files=old.files, parquet=old.parquet, counters=counters, state=old.state
+    )
 
 
 def publish(directory: Path, committed: Committed, disk: Disk) -> None:
@@ -67,10 +111,14 @@ def decode(data: bytes, where: str) -> Committed:
     checksum, _, body = data.rstrip(b"\n").partition(b" ")
     try:
         if int(checksum, 16) == zlib.crc32(body):
-            return msgspec.json.decode(body, type=Committed)
+            return decoded(body, _from_json, where)
     except (ValueError, msgspec.DecodeError):
         pass
     raise CommittedDamaged(f"{where} is damaged; `whimbrel resume` writes it anew")
+
+
+def _from_json(data: bytes, kind: type[Any]) -> Any:
+    return msgspec.json.decode(data, type=kind)
 
 
 def read_committed(directory: Path) -> Committed:

@@ -5,12 +5,12 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from whimbrel.archive.api import Archive, MetadataCapture, RecordPlace
-from whimbrel.commit.committed import Committed, publish
+from whimbrel.commit.committed import Committed, decoded, publish
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.rows import rows
 from whimbrel.commit.work import Work
@@ -231,4 +231,8 @@ class Settings(msgspec.Struct, frozen=True):
 def recovered(state_get: Callable[[str, bytes], bytes | None]) -> Committed:
     """The last commit, from the state itself; the published file may be older, or gone."""
     found = state_get("meta", META_KEY)
-    return Committed() if found is None else msgspec.msgpack.decode(found, type=Committed)
+    return Committed() if found is None else decoded(found, _from_msgpack, "the state")
+
+
+def _from_msgpack(data: bytes, kind: type[Any]) -> Any:
+    return msgspec.msgpack.decode(data, type=kind)

@@ -1,7 +1,6 @@
 """The open group: who fills it, when it is sealed, and what waits for it to be durable."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,6 +14,7 @@ from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 from whimbrel.clock import Clock
 from whimbrel.commit.committed import Committed
 from whimbrel.commit.committer import Committer, Settings, recovered
+from whimbrel.commit.counters import Counters
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.work import SettledVisit, Work, payload_bytes
 from whimbrel.disk import Disk
@@ -147,7 +147,7 @@ class Journal(Provider, Observable):
         self._number = last.number
         self._work = Work()
         self._work.tables = dict(config.tables)
-        self.counters: Counter[str] = Counter(last.counters)
+        self.counters = last.counters.copy()
         self.resumed = last.number > 0
         self.trouble = ""
         """What the disk refuses, for people; empty when all is well."""
@@ -244,7 +244,7 @@ class Journal(Provider, Observable):
         self._number += 1
         work, self._work = self._work, Work()
         group = self.state.seal(self._number)
-        description = partial(_describe, dict(self.counters), self.clock.wall_s(), self._state_said)
+        description = partial(_describe, self.counters.copy(), self.clock.wall_s(), self._state_said)
         self._writing = self._loop.create_task(self._write(group, work, description))
 
     async def _write(self, group: Group, work: Work, describe: Callable[[Committed], Committed]) -> None:
@@ -324,7 +324,7 @@ class Journal(Provider, Observable):
         self._thread.shutdown(wait=True)
 
 
-def _describe(counters: dict[str, int], at_s: float, state: str, done: Committed) -> Committed:
+def _describe(counters: Counters, at_s: float, state: str, done: Committed) -> Committed:
     return msgspec.structs.replace(done, counters=counters, at_s=at_s, state=state)
 
 

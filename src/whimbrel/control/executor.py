@@ -164,10 +164,10 @@ class ActionExecutor:
             raise Refused("the crawl is being stopped")
         known = self._running.given.options.seeds
         # Before the scope is wider: a link could bring one of them while the job is written.
-        count = self._running.effects.seed(urls)
+        count = self._running.seeding.seed(urls)
         await self._change({"seeds": tuple(dict.fromkeys((*known, *action.urls)))}, {})
         # Where parents are proposed, too, they are in scope only now.
-        more = self._running.effects.seed(urls)
+        more = self._running.seeding.seed(urls)
         return f"{count:,} new, {len(urls) - count:,} known already", " ".join(action.urls), count + more
 
     @_do.register

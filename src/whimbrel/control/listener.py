@@ -47,7 +47,7 @@ async def _sample(running: LiveCrawl, history: History) -> None:
         await asyncio.sleep(_SAMPLE_S)
         progress = running.progress()
         if progress is not None:
-            history.add(progress, running.effects.latency.take())
+            history.add(progress, running.effects.counting.latency.take())
             notifier.check()
 
 

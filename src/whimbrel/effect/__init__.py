@@ -2,10 +2,11 @@
 
 The *archivist* (`archivist.py`) is the end of every visit; it hands it to the *effects* (`effects.py`), which take the
 last decisions (is it made again, is its document known) with the functions of `outcome`, and apply them to the open
-group: the frontier forgets the entry or postpones it, new links are queued, payloads are claimed, rows and captures
-(`capture.py`) go to the journal, and all of it is counted. The effects of one visit are never split. `latency.py` keeps
-how long answers take.
+group: the frontier forgets the entry or postpones it, new links are queued, payloads are claimed, rows and captures go
+to the journal (`capture.py` says what the archive gets). The effects of one visit are never split. *Counting*
+(`counting.py`, `latency.py`) is a matter of its own, and so is *seeding* (`seeding.py`), by which a crawl begins.
+Whatever brings URLs, a page, a seed or an operator, they enter by one door (`Effects.admit`).
 
-The effects own the counters and where redirecting seeds have led; everything else that they change belongs to the
+The effects own where redirecting seeds have led (`scope_lead.py`); everything else that they change belongs to the
 frontier, content-seen and the journal.
 """

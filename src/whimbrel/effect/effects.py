@@ -1,17 +1,16 @@
 """What a visit changes: all its effects, applied in one step to the open group."""
 
-from collections import Counter
-from typing import Final, Protocol
-
-import msgspec
+from typing import Protocol
 
 from whimbrel.clock import Clock
+from whimbrel.commit.counters import Counters
 from whimbrel.commit.hostrow import host_row
 from whimbrel.commit.journal import Journal
 from whimbrel.commit.work import SettledVisit
 from whimbrel.dedupe.api import ContentSeen, Earlier
 from whimbrel.effect.capture import captures_of
-from whimbrel.effect.latency import Latency
+from whimbrel.effect.counting import Counting
+from whimbrel.effect.scope_lead import ScopeLeads
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.frontier.api import Frontier
 from whimbrel.frontier.host import Host
@@ -22,13 +21,7 @@ from whimbrel.parse.api import Parsed
 from whimbrel.qualify.api import Qualification
 from whimbrel.route.distributor import Routed
 from whimbrel.route.router import Route, Router
-from whimbrel.url import Url, parse
 from whimbrel.visit import Discovered, HostName, Visit, VisitResult
-
-_MOST_CUT: Final = 10_000
-"""Hosts whose cut URLs are counted."""
-_SCOPE_KEY: Final = b"scope"
-"""Where redirecting seeds have led: the scope goes along, also after a restart."""
 
 
 class Flushing(Frontier, Protocol):
@@ -67,18 +60,21 @@ class Effects(Provider):
     live = frozenset(EffectsConfig.__struct_fields__)
     fixed = "what visits change goes through it"
     metrics = (
-        Metric("visits_total", "counter", "Visits that are over, of all runs.", lambda own: own.counted("visits")),
-        Metric("received_bytes_total", "counter", "Bytes of bodies, of all runs.", lambda own: own.counted("bytes")),
-        Metric("outcomes_total", "counter", "Visits by outcome.", lambda own: own.counts("outcome "), label="outcome"),
-        Metric("statuses_total", "counter", "Answers by status.", lambda own: own.counts("status "), label="status"),
+        Metric("visits_total", "counter", "Visits that are over, of all runs.", lambda own: own.counters.visits),
+        Metric("received_bytes_total", "counter", "Bytes of bodies, of all runs.", lambda own: own.counters.bytes),
+        Metric("outcomes_total", "counter", "Visits by outcome.", lambda own: own.counters.outcomes, label="outcome"),
+        Metric("statuses_total", "counter", "Answers by status.", lambda own: own.counters.statuses, label="status"),
         Metric(
-            "links_refused_total", "counter", "Links not followed.", lambda own: own.counts("refused "), label="reason"
+            "links_refused_total", "counter", "Links not followed.", lambda own: own.counters.refused, label="reason"
         ),
         Metric(
-            "qualifications_total", "counter", "What hosts became.", lambda own: own.counts("host "), label="standing"
+            *("qualifications_total", "counter", "What hosts became."),
+            lambda own: own.counters.qualifications,
+            label="standing",
         ),
         Metric(
-            "visit_seconds", "histogram", "How long answers take, since this run began.", lambda own: own.latency.read()
+            *("visit_seconds", "histogram", "How long answers take, since this run began."),
+            lambda own: own.counting.latency.read(),
         ),
     )
     journal = Needs(Journal)
@@ -88,40 +84,30 @@ class Effects(Provider):
     clock = Needs(Clock)
 
     async def open(self) -> None:
-        self.latency = Latency()
-        """Of answers, since this run began."""
-        self.cut: Counter[str] = Counter()
-        """URLs that limits have cut, by host, since this run began: a host with many is a trap."""
+        self.counting = Counting(self.journal.counters)
+        self._leads = ScopeLeads(self.journal.state, self.router)
         self.journal.before_seal(self._write_down)
-        state = self.journal.state
-        self._leads = tuple(msgspec.msgpack.decode(state.get("meta", _SCOPE_KEY) or b"\x90", type=list[str]))
-        for text in self._leads:
-            self._extend(text)
-        if not self.journal.resumed:
-            for found in self.router.begin().found:
-                self._admit(found)
-            self.journal.add_event("crawl", "started", " ".join(url.text for url in self.router.seeds))
-        else:
-            self.journal.add_event("crawl", "resumed", "")
 
     async def close(self) -> None:
         self.frontier.note_all()
         await self.journal.conclude("done" if self.frontier.empty else "stopped")
 
-    def seed(self, urls: tuple[Url, ...]) -> int:
-        """More to begin with; how many of them are new."""
-        before = self.frontier.queued
-        for found in self.router.begin(urls).found:
-            self._admit(found)
-        return self.frontier.queued - before
+    @property
+    def counters(self) -> Counters:
+        return self.journal.counters
+
+    def admit(self, found: Discovered) -> bool:
+        """Queue a URL; true when it was not known before. This is the only door into the frontier."""
+        verdict = self.frontier.add(found)
+        if verdict == "too-many-queries":
+            self._record_drop(found.url.text, verdict, found.source)
+        return not verdict
 
     def requeue(self, found: Discovered, outcome: str, reason: str) -> None:
         """A URL that ended like this is visited once more."""
         self.frontier.requeue(found)
         self.journal.add_requeued(found.url.text, found.source)
-        # What was counted stays counted: whoever shows how things stand takes these off.
-        self.journal.counters[f"requeued outcome {outcome}"] += 1
-        self.journal.counters[f"requeued reason {outcome} {reason}"] += 1
+        self.counting.count_requeued(outcome, reason)
 
     def apply(self, routed: Routed) -> None:
         """A visit is over: the frontier forgets or postpones it, its links are queued, its rows and records are
@@ -185,36 +171,19 @@ class Effects(Provider):
 
     def _record(self, settled: SettledVisit, result: VisitResult) -> None:
         self.journal.add(settled)
-        self._count(settled, result)
+        self.counting.count_visit(settled, result)
 
     def _follow(self, visit: Visit, route: Route) -> None:
         if route.target and not visit.depth and "out-of-scope" in route.refused:
-            self._lead(route.target, visit)
+            self._leads.add(route.target)
+            self._follow(visit, self.router.redirect(visit, route.target))
             return
         for found in route.found:
-            self._admit(found)
+            self.admit(found)
         for cut in route.dropped:
             self._drop(cut.url, cut.reason, visit.url.text)
-        for reason, count in route.refused.items():
-            self.journal.counters[f"refused {reason}"] += count
+        self.counting.count_refused(route.refused)
         self.router.remember(route)
-
-    def _lead(self, target: str, visit: Visit) -> None:
-        """A seed redirects out of scope: the scope is extended to where it leads."""
-        self._extend(target)
-        self._leads = (*self._leads, target)
-        self.journal.state.put("meta", _SCOPE_KEY, msgspec.msgpack.encode(self._leads))
-        self._follow(visit, self.router.redirect(visit, target))
-
-    def _extend(self, text: str) -> None:
-        url = parse(text)
-        if url is not None:
-            self.router.extend(url)
-
-    def _admit(self, found: Discovered) -> None:
-        verdict = self.frontier.add(found)
-        if verdict == "too-many-queries":
-            self._record_drop(found.url.text, verdict, found.source)
 
     def _drop(self, url: str, reason: str, source: str) -> None:
         if self.frontier.drop(url):
@@ -222,28 +191,7 @@ class Effects(Provider):
 
     def _record_drop(self, url: str, reason: str, source: str) -> None:
         self.journal.add_dropped(url, reason, source)
-        self.journal.counters["outcome dropped"] += 1
-        self.cut[url.split("/", 3)[2]] += 1
-        if len(self.cut) > _MOST_CUT:
-            self.cut = Counter(dict(self.cut.most_common(_MOST_CUT // 10)))
-        self.journal.counters[f"reason dropped {reason}"] += 1
-
-    def _count(self, settled: SettledVisit, result: VisitResult) -> None:
-        counters = self.journal.counters
-        counters["visits"] += 1
-        counters["bytes"] += result.bytes
-        if result.status:
-            counters[f"status {result.status}"] += 1
-            self.latency.add(result.elapsed_s)
-        counters[f"outcome {settled.outcome.value}"] += 1
-        counters[f"reason {settled.outcome.value} {settled.reason}"] += 1
-
-    def counted(self, name: str) -> int:
-        return self.journal.counters[name]
-
-    def counts(self, prefix: str) -> dict[str, float]:
-        counters = self.journal.counters
-        return {name[len(prefix) :]: count for name, count in counters.items() if name.startswith(prefix)}
+        self.counting.count_dropped(url, reason)
 
     def _write_down(self) -> None:
         """Before a group is sealed."""
@@ -251,18 +199,18 @@ class Effects(Provider):
             if host.noted or not host.record.queued:
                 host.noted = False
                 self.journal.add_host(host_row(host))
-        self.journal.counters["queued"] = self.frontier.queued
-        self.journal.counters["hosts"] = self.frontier.hosts
+        self.counters.queued = self.frontier.queued
+        self.counters.hosts = self.frontier.hosts
 
     def qualified(self, name: HostName, found: Qualification) -> None:
         """A host has its answer from the qualifier: the sitemaps that robots.txt names are queued in the same step."""
-        self.journal.counters[f"host {found.reason or found.standing}"] += 1
+        self.counting.count_qualification(found.reason or found.standing)
         try:
             self.frontier.qualified(name, found)
             if found.standing == "qualified":
                 sitemaps = self.router.sitemaps(name, found.sitemaps)
                 for proposed in self.router.propose(sitemaps, f"{name.site}/robots.txt", 1).found:
-                    self._admit(proposed)
+                    self.admit(proposed)
         except BaseException:
             self.journal.abandon()
             raise

@@ -13,6 +13,7 @@ from whimbrel.handle.rule import HandlerRules
 from whimbrel.job.handling import rules_of, with_handlers
 from whimbrel.job.legacy import current_wiring
 from whimbrel.job.options import CrawlOptions, OptionError
+from whimbrel.job.part_name import VISITS
 from whimbrel.job.parts import wiring
 from whimbrel.job.value import is_pattern
 from whimbrel.url import Url, parse
@@ -34,7 +35,7 @@ def configured(options: CrawlOptions, directory: Path, known: Registry, rules: H
     rules = rules_of(known, rules)
     base = with_handlers(base_wiring(options, directory), rules)
     for connector in base.connectors:
-        if connector.target == "downloader.visits":
+        if connector.target == VISITS:
             # A visit counts until it is done: this is what bounds the visits under way.
             base = base.adding(replace(connector, capacity=options.connections))
     specs: list[ComponentSpec | ProviderSpec] = [*base.components, *base.providers]

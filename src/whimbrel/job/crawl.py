@@ -21,6 +21,7 @@ from whimbrel.job.file_limit import allow_files
 from whimbrel.job.handling import handler_providers, rules_of
 from whimbrel.job.live_crawl import Attend, LiveCrawl, Say, Show
 from whimbrel.job.options import JOB_FILE, OptionError, ResolvedOptions
+from whimbrel.job.part_name import FRONTIER
 from whimbrel.job.parts import registry
 from whimbrel.job.progress import Progress, RunResult, final
 from whimbrel.job.stop import StopRequest
@@ -165,7 +166,7 @@ async def _crawl(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -
     if current_thread() is main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, interrupted)
-    began_s, before = time.monotonic(), _last(directory).counters.get("visits", 0)
+    began_s, before = time.monotonic(), _last(directory).counters.visits
     watcher = asyncio.create_task(_watch(running))
     try:
         async with nullcontext() if attend is None else attend(running):
@@ -207,7 +208,7 @@ async def _watch(running: LiveCrawl) -> None:
 
 
 def _limit(given: ResolvedOptions, job: Job, final: Progress) -> str:
-    frontier = job.graph.providers.get("frontier")
+    frontier = job.graph.providers.get(FRONTIER)
     if isinstance(frontier, DiskFrontier) and frontier.exhausted:
         return f"--max-pages {frontier.config.max_pages}"
     return _reached(given, final)

@@ -5,6 +5,7 @@ from typing import Final
 
 from whimbrel.flow import Plan
 from whimbrel.job.options import OptionError
+from whimbrel.job.part_name import TRANSPORT, planned
 
 _OTHERS: Final = 256
 """Of the state, the archive, tables and their readers, bodies that went to disk."""
@@ -13,7 +14,7 @@ _OTHERS: Final = 256
 def allow_files(plan: Plan) -> None:
     """Have the system allow as many as the transport may open; OptionError when it does not. Without them hosts would
     be called unreachable because of us."""
-    _, config = plan.providers.get("transport", (None, None))
+    _, config = planned(plan, TRANSPORT)
     needed = max(getattr(config, "connections", 0), getattr(config, "kept", 0)) + _OTHERS
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most != resource.RLIM_INFINITY and most < needed:

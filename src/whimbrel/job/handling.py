@@ -9,6 +9,7 @@ from whimbrel.flow import ComponentSpec, ConnectorSpec, Provider, ProviderSpec, 
 from whimbrel.flow.wiring import Wiring
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.handle.runner import handler_code
+from whimbrel.job.part_name import PAGES
 
 _CODE: Final = "handler-code"
 _POOL: Final = "handler-pool"
@@ -31,7 +32,7 @@ def rules_of(found: Registry, own: HandlerRules | None = None) -> HandlerRules:
 
 def with_handlers(wiring: Wiring, rules: HandlerRules) -> Wiring:
     """The wiring with handlers behind whatever gives pages to the distributor; the same one without rules."""
-    into = next((one for one in wiring.connectors if one.target == "distributor.parsed"), None)
+    into = next((one for one in wiring.connectors if one.target == PAGES), None)
     if not rules or into is None:
         return wiring
     kept = tuple(one for one in wiring.connectors if one is not into)

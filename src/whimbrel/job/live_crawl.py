@@ -4,15 +4,17 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from whimbrel.commit.journal import Journal
 from whimbrel.effect.effects import Effects
+from whimbrel.effect.seeding import Seeding
 from whimbrel.flow import Job, Registry
 from whimbrel.frontier.disk import DiskFrontier
 from whimbrel.frontier.gate import Gate
 from whimbrel.handle.rule import HandlerRules
+from whimbrel.job import part_name
 from whimbrel.job.options import ResolvedOptions
+from whimbrel.job.part_name import provider
 from whimbrel.job.progress import Progress, ProgressMeter
 
 Show = Callable[[Progress], None]
@@ -43,19 +45,23 @@ class LiveCrawl:
 
     @property
     def frontier(self) -> DiskFrontier:
-        return cast("DiskFrontier", self.job.graph.providers["frontier"])
+        return provider(self.job, part_name.FRONTIER, DiskFrontier)
 
     @property
     def gate(self) -> Gate:
-        return cast("Gate", self.job.graph.providers["gate"])
+        return provider(self.job, part_name.GATE, Gate)
 
     @property
     def journal(self) -> Journal:
-        return cast("Journal", self.job.graph.providers["journal"])
+        return provider(self.job, part_name.JOURNAL, Journal)
 
     @property
     def effects(self) -> Effects:
-        return cast("Effects", self.job.graph.providers["effects"])
+        return provider(self.job, part_name.EFFECTS, Effects)
+
+    @property
+    def seeding(self) -> Seeding:
+        return provider(self.job, part_name.SEEDING, Seeding)
 
     def progress(self) -> Progress | None:
         """The numbers of this moment; None while the crawl is not up."""

@@ -30,6 +30,7 @@ _PROVIDERS: Final = {
     "journal": "whimbrel.commit.journal:Journal",
     "rocks-state": "whimbrel.state.rocks:RocksState",
     "router": "whimbrel.route.router:Router",
+    "seeding": "whimbrel.effect.seeding:Seeding",
     "static-resolver": "whimbrel.fetch.resolver:StaticResolver",
     "scheme-transports": "whimbrel.fetch.transports:Transports",
     "system-clock": "whimbrel.clock:SystemClock",

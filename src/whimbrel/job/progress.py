@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from whimbrel.commit.committed import Committed
+from whimbrel.commit.counters import Counters
 from whimbrel.commit.journal import Journal
 from whimbrel.flow import Report
 from whimbrel.frontier.disk import DiskFrontier
@@ -94,7 +95,7 @@ class ProgressMeter:
     ) -> Progress:
         now_s = time.monotonic()
         counters = journal.counters
-        visited = counters["visits"]
+        visited = counters.visits
         self._history.append((now_s, visited, time.process_time()))
         while now_s - self._history[0][0] > _WINDOW_S:
             self._history.popleft()
@@ -123,27 +124,21 @@ def final(committed: Committed, elapsed_s: float = 0.0, before: int = 0) -> Prog
     return Progress(
         **_counted(counters),
         elapsed_s=elapsed_s,
-        pages_per_s=(counters.get("visits", 0) - before) / elapsed_s if elapsed_s else 0.0,
-        queued=counters.get("queued", 0),
-        hosts=counters.get("hosts", 0),
+        pages_per_s=(counters.visits - before) / elapsed_s if elapsed_s else 0.0,
+        queued=counters.queued,
+        hosts=counters.hosts,
     )
 
 
-def under(counters: Mapping[str, int], prefix: str) -> dict[str, int]:
-    """Counts whose names begin like this, by the rest of their names; without those whose URLs were requeued."""
-    found = {name: count for name, count in counters.items() if name.startswith(prefix)}
-    left = {name[len(prefix) :]: count - counters.get(f"requeued {name}", 0) for name, count in found.items()}
-    return {name: count for name, count in left.items() if count}
-
-
-def _counted(counters: Mapping[str, int]) -> dict[str, Any]:
+def _counted(counters: Counters) -> dict[str, Any]:
+    reasons = counters.current_reasons()
     return {
-        "visited": counters.get("visits", 0),
-        "bytes": counters.get("bytes", 0),
-        "outcomes": under(counters, "outcome "),
-        "reasons": under(counters, "reason "),
-        "statuses": under(counters, "status "),
-        "refused": under(counters, "refused "),
+        "visited": counters.visits,
+        "bytes": counters.bytes,
+        "outcomes": counters.current_outcomes(),
+        "reasons": {f"{outcome} {reason}": n for outcome, of in reasons.items() for reason, n in of.items()},
+        "statuses": dict(counters.statuses),
+        "refused": dict(counters.refused),
     }
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from whimbrel.flow import check
 from whimbrel.job.configure import configured
+from whimbrel.job.part_name import ROUTER
 from whimbrel.job.parts import registry
 from whimbrel.job.stored import stored_job
 from whimbrel.parse.api import Link, Links, Page
@@ -52,7 +53,7 @@ def _verdict(directory: Path, url: Url) -> dict[str, Any]:
     options = stored_job(directory).options
     known = registry(*map(Path, options.with_files))
     plan = check(configured(options, directory, known), known)
-    settings = next(spec.config for spec in plan.wiring.providers if spec.name == "router")
+    settings = next(spec.config for spec in plan.wiring.providers if spec.name == ROUTER)
     router = Router(msgspec.convert(dict(settings), RouterConfig))
     seed = router.seeds[0]
     visit = Visit(Request(seed), 0, "", 0, 1, "", b"")

@@ -36,6 +36,7 @@ from whimbrel.commit.work import SettledVisit
 from whimbrel.dedupe.api import Earlier, Fingerprinted
 from whimbrel.dedupe.rocks import RocksContent
 from whimbrel.effect.capture import captures_of
+from whimbrel.effect.counting import Counting
 from whimbrel.effect.effects import decide_document
 from whimbrel.error import WhimbrelError
 from whimbrel.fetch.api import Exchange, Fetched, Response
@@ -47,15 +48,14 @@ from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Parsed
 from whimbrel.parse.parser import Parser, ParserConfig
 from whimbrel.state.rocks import RocksConfig, RocksState
-from whimbrel.visit import Request, Visit
+from whimbrel.visit import Request, Visit, VisitResult
 
 _LIST: Final = "import.json"
 """What the import was begun with."""
 _YIELD_EVERY: Final = 16
 _BEHIND_S: Final = 0.005
-_PASSED_OVER: Final = "passed over"
 _SHA1_CHARS: Final = 32
-_NO_VISIT: Final = "captures without a visit"
+_CONTENT: Final = (Outcome.STORED, Outcome.DUPLICATE)
 
 
 class ImportFailed(WhimbrelError):
@@ -148,8 +148,9 @@ class _Import:
     def _go_on(self) -> None:
         """What earlier runs have counted; nothing at the beginning."""
         counters = self._journal.counters
-        self._found.captures, self._found.passed_over = counters["visits"] + counters[_NO_VISIT], counters[_PASSED_OVER]
-        self._found.pages = sum(counters[f"outcome {one.value}"] for one in (Outcome.STORED, Outcome.DUPLICATE))
+        self._counting = Counting(counters)
+        self._found.captures, self._found.passed_over = counters.visits + counters.unvisited, counters.passed_over
+        self._found.pages = sum(counters.outcomes.get(one.value, 0) for one in _CONTENT)
         self._behind = self._found.captures + self._found.passed_over
 
     async def _take_file(self, file: Path) -> None:
@@ -171,37 +172,33 @@ class _Import:
         counters = self._journal.counters
         if record is None:
             self._found.passed_over += 1
-            counters[_PASSED_OVER] += 1
+            counters.passed_over += 1
             return
         self._found.captures += 1
         fetched = self._fetched(record)
         if fetched is None:
             self._journal.add_capture(_capture(record))
-            counters[_NO_VISIT] += 1
+            counters.unvisited += 1
             return
         parsed = self._parser.process(self._fingerprinted(fetched))[0]
         outcome, reason, earlier = decide_document(parsed, self._content)
-        self._journal.add(
-            SettledVisit(
-                parsed.visit,
-                outcome,
-                reason,
-                parsed.exchange.started_s,
-                parsed.exchange,
-                parsed.page,
-                parsed.digest,
-                earlier,
-                parsed.redirect_to,
-                parsed.handled,
-                tuple(_captures(record, parsed, earlier)),
-            )
+        settled = SettledVisit(
+            parsed.visit,
+            outcome,
+            reason,
+            parsed.exchange.started_s,
+            parsed.exchange,
+            parsed.page,
+            parsed.digest,
+            earlier,
+            parsed.redirect_to,
+            parsed.handled,
+            tuple(_captures(record, parsed, earlier)),
         )
+        self._journal.add(settled)
         response = fetched.exchange.response
-        counters["visits"] += 1
-        counters["bytes"] += 0 if response is None else response.document.size
-        counters[f"outcome {outcome.value}"] += 1
-        counters[f"reason {outcome.value} {reason}"] += 1
-        self._found.pages += outcome in (Outcome.STORED, Outcome.DUPLICATE)
+        self._counting.count_visit(settled, VisitResult(bytes=0 if response is None else response.document.size))
+        self._found.pages += outcome in _CONTENT
 
     def _fetched(self, record: ForeignRecord) -> Fetched | None:
         """A record as a visit; None for one that was none, or whose payload is nowhere."""

@@ -90,7 +90,7 @@ def _fresh(directory: Path, running: RunningWeb, seconds: float) -> Path:
 
 
 def _crawled(directory: Path, seconds: float, say: Callable[[str], None]) -> ScaleRun:
-    before = read_committed(directory).counters.get("visits", 0)
+    before = read_committed(directory).counters.visits
     command = [sys.executable, "-m", "whimbrel", "resume", str(directory)]
     began_s = time.monotonic()
     with subprocess.Popen(  # noqa: S603
@@ -105,7 +105,7 @@ def _crawled(directory: Path, seconds: float, say: Callable[[str], None]) -> Sca
         crawl.returncode = 0
         watch.ended.set()
         watch.join()
-    visits = read_committed(directory).counters.get("visits", 0) - before
+    visits = read_committed(directory).counters.visits - before
     run = ScaleRun(
         watch.rate(seconds),
         (usage.ru_utime + usage.ru_stime) * 1000 / max(1, visits),
@@ -134,7 +134,7 @@ class _Watch(threading.Thread):
             with suppress(OSError, StopIteration):
                 lines = self._status.read_text().splitlines()
                 self.peak_bytes = 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
-            visits = read_committed(self._directory).counters.get("visits", 0)
+            visits = read_committed(self._directory).counters.visits
             if not self._seen or visits != self._seen[-1][1]:
                 self._seen.append((time.monotonic(), visits))
 

@@ -1,0 +1,61 @@
+"""Counts what visits and links come to."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from whimbrel.commit.counters import Counters, raised
+from whimbrel.commit.work import SettledVisit
+from whimbrel.effect.latency import Latency
+from whimbrel.outcome import Outcome
+from whimbrel.url import restore
+from whimbrel.visit import VisitResult
+
+_MOST_HOSTS: Final = 10_000
+"""Of which dropped URLs are counted."""
+
+
+class Counting:
+    """Moves the counters of the open group. What is of this run alone is kept here: latency, and the hosts that limits
+    cut most."""
+
+    def __init__(self, counters: Counters) -> None:
+        self.counters = counters
+        self.latency = Latency()
+        """Of answers, since this run began."""
+        self.dropped_by_host: Counter[str] = Counter()
+        """URLs that limits have cut since this run began: a host with many is a trap."""
+
+    def count_visit(self, settled: SettledVisit, result: VisitResult) -> None:
+        counters = self.counters
+        counters.visits += 1
+        counters.bytes += result.bytes
+        if settled.visit.request.purpose == "revisit" and settled.captures:
+            counters.recaptured += 1
+        if result.status:
+            raised(counters.statuses, str(result.status))
+            self.latency.add(result.elapsed_s)
+        self._count_outcome(settled.outcome, settled.reason)
+
+    def count_dropped(self, url: str, reason: str) -> None:
+        """A limit has cut a URL that was not known before."""
+        self._count_outcome(Outcome.DROPPED, reason)
+        self.dropped_by_host[restore(url).host] += 1
+        if len(self.dropped_by_host) > _MOST_HOSTS:
+            self.dropped_by_host = Counter(dict(self.dropped_by_host.most_common(_MOST_HOSTS // 10)))
+
+    def count_refused(self, refused: Mapping[str, int]) -> None:
+        """Links of one page that are not followed, by reason."""
+        for reason, count in refused.items():
+            raised(self.counters.refused, reason, count)
+
+    def count_requeued(self, outcome: str, reason: str) -> None:
+        """A URL that ended like this is visited once more."""
+        raised(self.counters.requeued.setdefault(outcome, {}), reason)
+
+    def count_qualification(self, word: str) -> None:
+        raised(self.counters.qualifications, word)
+
+    def _count_outcome(self, outcome: Outcome, reason: str) -> None:
+        raised(self.counters.outcomes, outcome.value)
+        raised(self.counters.reasons.setdefault(outcome.value, {}), reason)

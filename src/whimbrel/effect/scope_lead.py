@@ -1,0 +1,33 @@
+"""Where redirecting seeds have led: the scope goes along, also after a restart."""
+
+from typing import Final
+
+import msgspec
+
+from whimbrel.route.router import Router
+from whimbrel.state.api import State
+from whimbrel.url import parse
+
+_KEY: Final = b"scope"
+
+
+class ScopeLeads:
+    """Kept in the state. The router learns all of them when this is made, and each further one when it is added."""
+
+    def __init__(self, state: State, router: Router) -> None:
+        self._state = state
+        self._router = router
+        self._leads = tuple(msgspec.msgpack.decode(state.get("meta", _KEY) or b"\x90", type=list[str]))
+        for text in self._leads:
+            self._extend(text)
+
+    def add(self, target: str) -> None:
+        """A seed redirects here, out of scope: from now on the scope includes it."""
+        self._extend(target)
+        self._leads = (*self._leads, target)
+        self._state.put("meta", _KEY, msgspec.msgpack.encode(self._leads))
+
+    def _extend(self, text: str) -> None:
+        url = parse(text)
+        if url is not None:
+            self._router.extend(url)

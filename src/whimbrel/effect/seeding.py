@@ -1,0 +1,36 @@
+"""How a crawl begins: its seeds are queued, whatever scope, filters and limits say."""
+
+from typing import Protocol
+
+from whimbrel.commit.journal import Journal
+from whimbrel.flow import Needs, Provider
+from whimbrel.route.router import Router
+from whimbrel.url import Url
+from whimbrel.visit import Discovered
+
+
+class Admission(Protocol):
+    """The door by which a URL enters the crawl."""
+
+    def admit(self, found: Discovered) -> bool:
+        """Queue a URL; true when it was not known before."""
+
+
+class Seeding(Provider):
+    """Queues the seeds when the crawl is new, and more of them when asked to."""
+
+    fixed = "the crawl began with it"
+    journal = Needs(Journal)
+    router = Needs(Router)
+    effects = Needs(Admission)
+
+    async def open(self) -> None:
+        if self.journal.resumed:
+            self.journal.add_event("crawl", "resumed", "")
+        else:
+            self.seed()
+            self.journal.add_event("crawl", "started", " ".join(url.text for url in self.router.seeds))
+
+    def seed(self, urls: tuple[Url, ...] | None = None) -> int:
+        """Begin with these URLs too, or with those of the job; how many of them are new."""
+        return sum([self.effects.admit(found) for found in self.router.begin(urls).found])

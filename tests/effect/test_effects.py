@@ -1,0 +1,115 @@
+"""What a visit does to the crawl's memory: each effect, and all of them together."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.effect.rig import SEED, rig
+from whimbrel.commit.committed import read_committed
+from whimbrel.outcome import Outcome
+from whimbrel.parse.api import Link, Links, Page
+from whimbrel.query.crawl_data import CrawlData
+from whimbrel.visit import Discovered
+
+BODY = b"words " * 100
+
+
+def fetches(directory: Path) -> list[tuple[str, str, str]]:
+    found = CrawlData([directory]).sql("select url, outcome, reason from fetches order by started_at, url")
+    return [(url, outcome, reason) for url, outcome, reason in found]
+
+
+def test_a_crawl_begins_with_its_seeds_once(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with rig(tmp_path, SEED, "http://b.test/") as one:
+            assert one.frontier.queued == 2
+            assert one.seeding.seed() == 0, "they are known"
+        async with rig(tmp_path, SEED, "http://b.test/", "http://c.test/") as again:
+            assert again.frontier.queued == 2, "a crawl that goes on has begun before"
+
+    asyncio.run(scene())
+
+
+def test_the_first_capture_of_a_payload_is_stored_another_url_is_a_duplicate_and_the_same_one_unchanged(
+    tmp_path: Path,
+) -> None:
+    async def scene() -> None:
+        async with rig(tmp_path, SEED, "http://b.test/") as one:
+            first, second = one.take(), one.take()
+            one.effects.apply(one.routed(first, body=BODY))
+            one.effects.apply(one.routed(second, body=BODY))
+            one.effects.requeue(Discovered(first.url, 0), "stored", "new")
+            one.effects.apply(one.routed(one.take(), body=BODY))
+            assert one.effects.counters.outcomes == {"stored": 1, "duplicate": 1, "unchanged": 1}
+            assert one.effects.counters.current_outcomes() == {"duplicate": 1, "unchanged": 1}
+
+    asyncio.run(scene())
+    assert read_committed(tmp_path).counters.reasons["unchanged"] == {"same-payload": 1}
+
+
+def test_a_failure_that_may_pass_is_tried_three_times_and_then_is_final(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with rig(tmp_path, effects={"retry_s": 0.0}) as one:
+            for _ in range(3):
+                visit = one.take()
+                one.effects.apply(one.routed(visit, 500, outcome=Outcome.FAILED, reason="http-500", passing=True))
+            assert one.frontier.empty
+            assert one.effects.counters.reasons == {"retry": {"http-500": 2}, "failed": {"http-500": 1}}
+
+    asyncio.run(scene())
+    assert [outcome for _, outcome, _ in fetches(tmp_path)] == ["retry", "retry", "failed"]
+
+
+def test_a_refused_visit_is_a_row_without_a_request(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with rig(tmp_path) as one:
+            visit = one.take()
+            one.effects.refuse(msgspec.structs.replace(visit, address="", refusal="robots"))
+            assert one.effects.counters.reasons == {"denied": {"robots": 1}}
+            assert (one.frontier.queued, one.effects.counters.statuses) == (0, {})
+
+    asyncio.run(scene())
+    assert fetches(tmp_path) == [(SEED, "denied", "robots")]
+
+
+def test_where_a_seed_redirects_the_scope_goes_along_also_after_a_restart(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with rig(tmp_path) as one:
+            visit = one.take()
+            moved = one.routed(visit, 301, outcome=Outcome.REDIRECTED, reason="http-301", redirect_to="http://b.test/")
+            one.effects.apply(moved)
+            assert one.frontier.queued == 1
+            assert one.effects.counters.refused == {}
+        async with rig(tmp_path) as again:
+            page = Page("text/html", links=Links.of([Link("http://b.test/in"), Link("http://c.test/out")]))
+            again.effects.apply(again.routed(again.take(), body=BODY, page=page))
+            assert again.take().url.text == "http://b.test/in"
+            assert again.effects.counters.refused == {"out-of-scope": 1}
+
+    asyncio.run(scene())
+
+
+def test_links_of_a_visit_that_was_never_settled_are_followed_from_the_next_page(tmp_path: Path) -> None:
+    async def scene() -> None:
+        page = Page("text/html", links=Links.of([Link("http://a.test/next")]))
+        async with rig(tmp_path, SEED, "http://b.test/") as one:
+            settled, lost = sorted((one.take(), one.take()), key=lambda visit: visit.url.text)
+            assert one.routed(lost, body=b"lost", page=page).route is not None
+            one.effects.apply(one.routed(settled, body=BODY, page=page))
+            assert one.take().url.text == "http://a.test/next"
+
+    asyncio.run(scene())
+
+
+def test_what_is_applied_in_part_never_becomes_durable(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with rig(tmp_path) as one:
+            routed = one.routed(one.take(), body=BODY)
+            broken = msgspec.structs.replace(routed.parsed, exchange=None)
+            with pytest.raises(AttributeError):
+                one.effects.apply(msgspec.structs.replace(routed, parsed=broken))
+
+    asyncio.run(scene())
+    assert not (tmp_path / "COMMITTED").exists() or read_committed(tmp_path).counters.visits == 0
