@@ -17,6 +17,7 @@ WhimbrelError
 │   ├── BenchError         a benchmark whose server cannot run (bench.simweb)
 │   ├── PeersError         a comparison that cannot run (bench.peers.api)
 │   ├── NoBrowser          there is no Chromium (bench.browser)
+│   ├── CrawlTooNew        a later version has worked on the crawl (commit.committed)
 │   └── StateTooNew        a later version wrote the state (state.rocks)
 ├── NotACrawl              a directory without a crawl that can be read: begin one, or name another (commit.committed)
 │   └── CommittedDamaged   the list of what is durable is damaged, `resume` writes it anew; also Damaged
