@@ -2,9 +2,11 @@
 
 import errno
 import os
+from hashlib import sha256
 from pathlib import Path
 from threading import Event
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -12,7 +14,7 @@ from tests.facts import sample
 from tests.facts.crawl import NOTHING, Published, commit, commit_nothing, expected, files, open_facts, shown, wait
 from whimbrel.disk import Disk, DiskFile
 from whimbrel.facts.api import Facts, FactsDamaged
-from whimbrel.facts.parquet import convert
+from whimbrel.facts.parquet import convert, row_count_problem, rows_by_commit
 from whimbrel.facts.store import ParquetFacts
 
 
@@ -242,3 +244,38 @@ def test_row_groups_stay_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert [found.metadata.row_group(at).num_rows for at in range(found.num_row_groups)] == [10, 4, 10, 4, 7]
     assert found.read()["source_key"].to_pylist() == [number for number in range(1, 6) for _ in range(7)]
     found.close()
+
+
+def test_a_parquet_file_says_how_many_of_its_rows_each_commit_has(tmp_path: Path) -> None:
+    facts = open_facts(tmp_path, tail_bytes=10**9)
+    for number, count in ((1, 2), (2, 0), (3, 5), (4, 1)):
+        facts.append(number, {"pages": [sample.page(number)] * count, "hosts": [sample.host("a", number)]})
+    facts.sync()
+    facts.finish()
+    facts.close()
+    path = tmp_path / "facts" / "pages-1.parquet"
+    counts = rows_by_commit(pq.read_metadata(path))
+    assert counts == {1: 2, 3: 5, 4: 1}
+    assert row_count_problem(path) == ""
+    # The rows since commit 2 are the last six: they are in the order of the commits.
+    assert pq.read_table(path)["id"].to_pylist()[-sum(rows for number, rows in counts.items() if number > 2) :] == [
+        *[3] * 5,
+        4,
+    ]
+
+
+def test_the_parquet_of_an_earlier_version_does_not_say_it_and_is_no_problem(tmp_path: Path) -> None:
+    old = pa.table({"id": [1, 2]}).replace_schema_metadata({"whimbrel.commits": "1 5"})
+    pq.write_table(old, tmp_path / "pages-1.parquet")
+    assert rows_by_commit(pq.read_metadata(tmp_path / "pages-1.parquet")) is None
+    assert row_count_problem(tmp_path / "pages-1.parquet") == ""
+
+
+def test_the_digests_of_new_parquet_files_are_known(tmp_path: Path) -> None:
+    facts = open_facts(tmp_path, tail_bytes=10**9)
+    commit(facts, 1)
+    facts.finish()
+    facts.close()
+    assert facts.digests() == {
+        name: "sha256:" + sha256((tmp_path / name).read_bytes()).hexdigest() for name in facts.parquet()
+    }

@@ -150,6 +150,9 @@ class Archive(Protocol):
     def lengths(self) -> dict[str, int]:
         """Every segment of the crawl by its relative name, with its length now."""
 
+    def sealed(self) -> list[str]:
+        """The segments that get no more records: all but the open one."""
+
     def cut(self, lengths: dict[str, int]) -> None:
         """Go back to exactly these segments and lengths: cut what is longer, delete what is not listed.
 

@@ -99,6 +99,9 @@ class WarcArchive:
             now[self._name] = self._file.tell()
         return dict(sorted(now.items(), key=lambda item: _number(item[0])))
 
+    def sealed(self) -> list[str]:
+        return [name for name in self.lengths() if name != self._name]
+
     def cut(self, lengths: dict[str, int]) -> None:
         self._check(lengths)
         self.close()

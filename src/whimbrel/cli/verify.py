@@ -9,6 +9,7 @@ import typer
 from whimbrel.archive.verify import Problem
 from whimbrel.archive.verify import verify as verify_archive
 from whimbrel.commit.committed import Committed, read_committed
+from whimbrel.commit.verify import verify_files
 from whimbrel.terminal import plain_console
 
 _CRAWLED: Final = "where not exists (from events where actor = 'import')"
@@ -17,14 +18,18 @@ _CRAWLED: Final = "where not exists (from events where actor = 'import')"
 def verify(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The crawl's directory.")],
 ) -> None:
-    """Read the whole archive and all tables, and compare them with each other and with the last commit.
+    """Read the whole archive and all tables, and compare them with each other and with the last commit, which lists a
+    digest of every file that is complete.
 
     Exit codes: 0 all is well, 1 something is wrong and named, 2 there is no crawl.
     """
     committed = read_committed(directory)
     console = plain_console()
     count = 0
-    for problem in (*_archive(directory, committed), *_tables(directory, committed)):
+    problems = [*_archive(directory, committed), *verify_files(directory, committed)]
+    if not any(problem.file in committed.parquet for problem in problems):
+        problems += _tables(directory, committed)  # else they cannot be read
+    for problem in problems:
         count += 1
         console.print(f"{problem.file} at {problem.offset:,}: {problem.what}", style="red", markup=False)
     if count:

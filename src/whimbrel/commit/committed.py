@@ -37,6 +37,9 @@ class Committed(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, int] = {}
     """WARC segments and tails of the facts, by their names in the crawl's directory, with their lengths."""
     parquet: list[str] = []
+    digests: dict[str, str] = {}
+    """`sha256:` and 64 hexadecimal digits, of sealed segments and Parquet files. One that has been sealed just now is
+    listed by the next commit; the last one of a crawl that is `done` lists all. Earlier versions list none."""
     counters: Counters = msgspec.field(default_factory=Counters)
     state: str = "running"
     """`running`, `stopped` with work left, or `done`. A crawl that was killed still says `running`."""

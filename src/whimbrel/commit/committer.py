@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ import msgspec
 from whimbrel.archive.api import Archive, MetadataCapture, RecordPlace
 from whimbrel.commit.committed import Committed, decoded, publish
 from whimbrel.commit.crash import Crash
+from whimbrel.commit.digest import CATCH_UP_BYTES, FileDigests
 from whimbrel.commit.rows import rows
 from whimbrel.commit.work import Work
 from whimbrel.disk import Disk
@@ -60,6 +62,7 @@ class Committer:
         self._listed: set[str] = set()
         """Names in the published commit that are there for good, also after a power failure."""
         self._segments = len(last.archive())
+        self._digests = FileDigests(directory, last.digests)
 
     def recover(self, settings: "Settings") -> None:
         """Before anything else: back to the last commit. Where that is impossible nothing is changed."""
@@ -92,6 +95,7 @@ class Committer:
             self._facts.rotate()
             settings.crash.reach("rotated")
             self._index_sealed()
+            self._advance_digests(CATCH_UP_BYTES)
         except OSError:
             raise
         except Exception as error:
@@ -104,6 +108,16 @@ class Committer:
         if len(segments) > self._segments:
             self._archive.index(segments)
             self._segments = len(segments)
+
+    def _advance_digests(self, most_bytes: int) -> None:
+        """After a commit: what it lists is never cut."""
+        parquet = {name: self._disk.length(self._directory / name) for name in self._unknown(self.last.parquet)}
+        sealed = [*self._archive.sealed(), *parquet]
+        self._digests.advance({**self.last.archive(), **parquet}, sealed, most_bytes)
+
+    def _unknown(self, parquet: list[str]) -> list[str]:
+        known = self._digests.known.keys() | self._facts.digests().keys()
+        return [name for name in parquet if name not in known and (self._directory / name).exists()]
 
     def _make_durable(
         self, group: Group, work: Work, settings: "Settings", describe: Callable[[Committed], Committed]
@@ -138,7 +152,10 @@ class Committer:
         self._facts.sync()
         reach("facts-synced")
         files = {**self._archive.lengths(), **self._facts.lengths()}
-        done = describe(Committed(number=group.number, files=files, parquet=self._facts.parquet()))
+        parquet = self._facts.parquet()
+        self._digests.known |= self._facts.digests()
+        digests = self._digests.listed([*self._archive.sealed(), *parquet])
+        done = describe(Committed(number=group.number, files=files, parquet=parquet, digests=digests))
         group.set("meta", META_KEY, msgspec.msgpack.encode(done))
         self._state.write(group)
         reach("state-written")
@@ -211,9 +228,11 @@ class Committer:
         """The crawl is done: no more records go to the open segment."""
         self._archive.seal()
 
-    def finish_facts(self) -> bool:
-        """Bring all rows into Parquet; true when one more commit must list that."""
-        return self._facts.finish()
+    def finish(self) -> bool:
+        """Bring all rows into Parquet, and complete the digests; true when one more commit must list that."""
+        changed = self._facts.finish()
+        self._advance_digests(sys.maxsize)
+        return changed or not self._digests.known.keys() <= self.last.digests.keys()
 
     def index(self, sealed: dict[str, int]) -> None:
         self._archive.index(sealed)

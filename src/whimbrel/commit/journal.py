@@ -304,7 +304,7 @@ class Journal(Provider, Observable):
             await self._call(self._committer.end_segment)
         reach = self._settings.crash.reach
         reach("segment-ended")
-        while await self._call(self._committer.finish_facts):
+        while await self._call(self._committer.finish):
             # The commit lists the Parquet files. It must add no row: that would have to be converted again.
             reach("facts-finished")
             self._seal(empty=True)

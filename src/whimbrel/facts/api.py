@@ -67,6 +67,10 @@ class Facts(Protocol):
     def parquet(self) -> list[str]:
         """The Parquet files that stand for earlier tails, by relative name."""
 
+    def digests(self) -> dict[str, str]:
+        """`sha256:` and 64 hexadecimal digits, of the Parquet files that were written since the last `cut`; others are
+        not known here."""
+
     def rotate(self) -> bool:
         """Bring the facts closer to Parquet if the tail is long: called between commits, and what it changes is
         listed by the next commit. A tail that was replaced is unlinked one rotation later, so that who reads by the

@@ -16,7 +16,7 @@ class Conversion:
         self.number = number
         self._tail, self._length, self._disk = tail, length, disk
         self._stop = Event()
-        self._paths: list[Path] = []
+        self._paths: dict[Path, str] = {}
         self._error: Exception | None = None
         self._thread = Thread(target=self._run, name=f"facts-{number}")
         self._thread.start()
@@ -25,8 +25,8 @@ class Conversion:
     def done(self) -> bool:
         return not self._thread.is_alive()
 
-    def result(self) -> list[Path]:
-        """The files, all on disk under their names; or the error that ended it."""
+    def result(self) -> dict[Path, str]:
+        """The files, all on disk under their names, with their digests; or the error that ended it."""
         self._thread.join()
         if self._error is not None:
             raise self._error

@@ -5,6 +5,7 @@ with the tail. Nothing is sorted: the order of the rows is that of the commits. 
 complete and on disk.
 """
 
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,8 @@ _COPIED_BYTES: Final = 1 << 20
 """Tables of a frame that are smaller wait for many frames to come, and would keep all of each in memory."""
 _SINK_BYTES: Final = 1 << 20
 _COMMITS: Final = b"whimbrel.commits"
+"""`FIRST LAST`, the commits of the tail that the file was made of, then `NUMBER:ROWS` for each that has rows in it, in
+their order, which is that of the rows. Files of earlier versions have the first two only."""
 
 
 class ConversionStopped(Exception):
@@ -44,6 +47,12 @@ class _Sink:
         self._parts: list[bytes] = []
         self._waiting_bytes = 0
         self._end = 0
+        self._hash = hashlib.sha256()
+
+    @property
+    def digest(self) -> str:
+        """Of all that was drained."""
+        return "sha256:" + self._hash.hexdigest()
 
     def write(self, data: bytes) -> int:
         if self._file is not None:
@@ -67,6 +76,8 @@ class _Sink:
         parts, self._parts, self._waiting_bytes = self._parts, [], 0
         if self._file is not None:
             self._file.writev(parts)
+            for part in parts:
+                self._hash.update(part)
 
     def discard(self) -> None:
         self._file, self._parts = None, []
@@ -81,6 +92,7 @@ class TableFile:
         self._table, self._disk = table, disk
         self._waiting: list[pa.Table] = []
         self._waiting_rows = self._waiting_bytes = 0
+        self._rows: dict[int, int] = {}
         if self.temporary.exists():  # from an attempt that failed
             disk.unlink(self.temporary)
         self._file: DiskFile = disk.create_exclusive(self.temporary)
@@ -94,7 +106,9 @@ class TableFile:
             store_schema=False,  # else readers would see a dictionary where the tail has one
         )
 
-    def add(self, rows: pa.Table) -> None:
+    def add(self, number: int, rows: pa.Table) -> None:
+        """Rows of a commit."""
+        self._rows[number] = self._rows.get(number, 0) + rows.num_rows
         self._waiting.append(rows)
         self._waiting_rows += rows.num_rows
         self._waiting_bytes += rows.nbytes
@@ -111,11 +125,17 @@ class TableFile:
     def complete(self, commits: tuple[int, int]) -> None:
         """All on disk, under the temporary name."""
         self._write()
-        self._writer.add_key_value_metadata({_COMMITS.decode(): f"{commits[0]} {commits[1]}"})
+        counts = [f"{number}:{rows}" for number, rows in self._rows.items() if rows]
+        self._writer.add_key_value_metadata({_COMMITS.decode(): " ".join([*map(str, commits), *counts])})
         self._writer.close()
         self._sink.drain()
         self._file.fdatasync()
         self._file.close()
+
+    @property
+    def digest(self) -> str:
+        """Of the file when it is complete."""
+        return self._sink.digest
 
     def abandon(self) -> None:
         """The writer ends with a footer whatever happens, at the latest when it is collected: it goes nowhere."""
@@ -124,8 +144,9 @@ class TableFile:
         self._file.close()
 
 
-def convert(tail: Path, length: int, number: int, disk: Disk, stop: Event) -> list[Path]:
-    """Write the frames of a tail up to `length` as `TABLE-number.parquet` beside it; the files that there are now.
+def convert(tail: Path, length: int, number: int, disk: Disk, stop: Event) -> dict[Path, str]:
+    """Write the frames of a tail up to `length` as `TABLE-number.parquet` beside it; the files that there are now, with
+    their digests.
 
     Raises OSError, FrameBroken, or ConversionStopped when `stop` is set; temporary files may be left, and are replaced
     next time.
@@ -143,7 +164,7 @@ def convert(tail: Path, length: int, number: int, disk: Disk, stop: Event) -> li
                     more = sum(name == table for name, _ in files)
                     path = tail.with_name(f"{table}-{number}{f'.{more}' if more else ''}.parquet")
                     files[table, wanted] = TableFile(table, wanted, path, disk)
-                files[table, wanted].add(rows)
+                files[table, wanted].add(head.number, rows)
         for file in files.values():
             file.complete(commits or (0, 0))
     except BaseException:
@@ -156,7 +177,7 @@ def convert(tail: Path, length: int, number: int, disk: Disk, stop: Event) -> li
         disk.replace(file.temporary, file.path)
     disk.fsync_directory(tail.parent)
     pa.default_memory_pool().release_unused()
-    return [file.path for file in files.values()]
+    return {file.path: file.digest for file in files.values()}
 
 
 def _heads_until(stop: Event, fd: int, length: int) -> Iterator[Head]:
@@ -169,7 +190,30 @@ def _heads_until(stop: Event, fd: int, length: int) -> Iterator[Head]:
 def last_commit(path: Path) -> int:
     """The last commit whose rows a Parquet file of ours holds; 0 if it does not say, or is not whole."""
     try:
-        said = (pq.read_metadata(path).metadata or {}).get(_COMMITS, b"0 0")
+        said = _said(pq.read_metadata(path))
     except (OSError, pa.ArrowException):
         return 0
-    return int(said.split()[1])
+    return int(said[1]) if said else 0
+
+
+def rows_by_commit(metadata: pq.FileMetaData) -> dict[int, int] | None:
+    """How many rows of a file belong to each commit, in the order of the rows; None where the file does not say."""
+    pairs = [pair.split(b":") for pair in _said(metadata)[2:]]
+    return {int(number): int(rows) for number, rows in pairs} if pairs or not metadata.num_rows else None
+
+
+def row_count_problem(path: Path) -> str:
+    """What is wrong with a file's rows and those that its commits should have; empty when nothing is."""
+    try:
+        metadata = pq.read_metadata(path)
+    except (OSError, pa.ArrowException) as error:
+        return f"cannot be read: {error}"
+    counts = rows_by_commit(metadata)
+    if counts is None or sum(counts.values()) == metadata.num_rows:
+        return ""
+    return f"has {metadata.num_rows:,} rows; its commits have {sum(counts.values()):,}"
+
+
+def _said(metadata: pq.FileMetaData) -> list[bytes]:
+    said: bytes = (metadata.metadata or {}).get(_COMMITS, b"")
+    return said.split()

@@ -38,6 +38,7 @@ class ParquetFacts:
         self._tails: dict[int, int] = {}
         """Tails that stand for their rows, with their lengths; the highest is open unless a later number was begun."""
         self._parquet: list[str] = []
+        self._digests: dict[str, str] = {}
         self._replaced: list[int] = []
         self._conversion: Conversion | None = None
         self._unsynced = False
@@ -75,6 +76,9 @@ class ParquetFacts:
 
     def parquet(self) -> list[str]:
         return list(self._parquet)
+
+    def digests(self) -> dict[str, str]:
+        return dict(self._digests)
 
     def rotate(self) -> bool:
         """See the contract. An error of the conversion is raised here, once; the next call tries it again."""
@@ -123,7 +127,7 @@ class ParquetFacts:
             self._disk.unlink(self._path(name))
         if surplus:
             self._disk.fsync_directory(self._folder)
-        self._tails, self._parquet, self._replaced = tails, list(parquet), []
+        self._tails, self._parquet, self._replaced, self._digests = tails, list(parquet), [], {}
         last_parquet = max((found.number for name in parquet if (found := parquet_name(name))), default=0)
         self._number = max(last_parquet + 1, *tails, 1)
         self._unsynced = self._name_unsynced = self._commit_begun = False
@@ -178,7 +182,10 @@ class ParquetFacts:
             raise OSError(code, what) from error
         if self._commit_begun:
             self._unlink_replaced()
-        self._parquet += [path.relative_to(self._directory).as_posix() for path in paths]
+        for path, digest in paths.items():
+            name = path.relative_to(self._directory).as_posix()
+            self._parquet.append(name)
+            self._digests[name] = digest
         del self._tails[conversion.number]
         self._replaced.append(conversion.number)
         self._commit_begun = False
