@@ -16,7 +16,7 @@ from whimbrel.job.configure import configured
 from whimbrel.job.options import CrawlOptions
 from whimbrel.job.parts import registry
 from whimbrel.outcome import Outcome
-from whimbrel.parse.api import Page, Parsed
+from whimbrel.parse.api import Parsed, ParsedPage
 from whimbrel.qualify.api import Qualification
 from whimbrel.route.distributor import Distributor, Routed
 from whimbrel.visit import Visit
@@ -53,7 +53,9 @@ class Rig:
         """What the chain makes of an answer."""
         response = Response(status, b"HTTP/1.1 %d X\r\n" % status, "1.1", {}, MemoryDocument(body))
         exchange = Exchange(response, "", True, visit.address, b"GET / HTTP/1.1\r\n", 1_770_000_000.0, 0.1)
-        document = {"page": Page("text/html", text="words"), "digest": b"%-20d" % hash(body)} if status == 200 else {}
+        document = (
+            {"page": ParsedPage("text/html", text="words"), "digest": b"%-20d" % hash(body)} if status == 200 else {}
+        )
         found = {"outcome": Outcome.STORED, "reason": "new", "comparable": status == 200, **document, **parsed}
         return self._distributor.process(Parsed(visit, exchange, **found))[0]
 

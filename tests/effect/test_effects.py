@@ -9,7 +9,7 @@ import pytest
 from tests.effect.rig import SEED, rig
 from whimbrel.commit.committed import read_committed
 from whimbrel.outcome import Outcome
-from whimbrel.parse.api import Link, Links, Page
+from whimbrel.parse.api import Links, PageLink, ParsedPage
 from whimbrel.query.crawl_data import CrawlData
 from whimbrel.visit import Discovered
 
@@ -83,7 +83,9 @@ def test_where_a_seed_redirects_the_scope_goes_along_also_after_a_restart(tmp_pa
             assert one.frontier.queued == 1
             assert one.effects.counters.refused == {}
         async with rig(tmp_path) as again:
-            page = Page("text/html", links=Links.of([Link("http://b.test/in"), Link("http://c.test/out")]))
+            page = ParsedPage(
+                "text/html", links=Links.of([PageLink("http://b.test/in"), PageLink("http://c.test/out")])
+            )
             again.effects.apply(again.routed(again.take(), body=BODY, page=page))
             assert again.take().url.text == "http://b.test/in"
             assert again.effects.counters.refused == {"out-of-scope": 1}
@@ -93,7 +95,7 @@ def test_where_a_seed_redirects_the_scope_goes_along_also_after_a_restart(tmp_pa
 
 def test_links_of_a_visit_that_was_never_settled_are_followed_from_the_next_page(tmp_path: Path) -> None:
     async def scene() -> None:
-        page = Page("text/html", links=Links.of([Link("http://a.test/next")]))
+        page = ParsedPage("text/html", links=Links.of([PageLink("http://a.test/next")]))
         async with rig(tmp_path, SEED, "http://b.test/") as one:
             settled, lost = sorted((one.take(), one.take()), key=lambda visit: visit.url.text)
             assert one.routed(lost, body=b"lost", page=page).route is not None

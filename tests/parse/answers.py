@@ -8,7 +8,7 @@ from whimbrel import visit as messages
 from whimbrel.clock import SystemClock
 from whimbrel.dedupe.api import Earlier, Fingerprinted
 from whimbrel.fetch.api import Exchange, Fetched, Response
-from whimbrel.parse.api import Page, Parsed
+from whimbrel.parse.api import Parsed, ParsedPage
 from whimbrel.parse.parser import Parser, ParserConfig
 from whimbrel.simweb.answer import Reply, SimRequest
 from whimbrel.simweb.exhibit.api import Finding
@@ -82,7 +82,7 @@ def settle(
     return found
 
 
-def page_of(body: bytes, config: ParserConfig | None = None, kind: type[Parser] = Parser, **headers: str) -> Page:
+def page_of(body: bytes, config: ParserConfig | None = None, kind: type[Parser] = Parser, **headers: str) -> ParsedPage:
     """What the parser reads out of an HTML document, or of what `content_type` says."""
     headers.setdefault("content_type", "text/html")
     page = settle(fetched(response(200, body, **headers)), config=config, kind=kind).page
@@ -90,7 +90,7 @@ def page_of(body: bytes, config: ParserConfig | None = None, kind: type[Parser] 
     return page
 
 
-def targets(page: Page, *kinds: str) -> list[str]:
+def targets(page: ParsedPage, *kinds: str) -> list[str]:
     return [link.target for link in page.links if not kinds or link.kind in kinds]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.parse.answers import WEB, ask, settle, targets
-from whimbrel.parse.api import Page, Parsed
+from whimbrel.parse.api import Parsed, ParsedPage
 from whimbrel.simweb import sitemap
 from whimbrel.simweb.exhibit import PAGE_EXHIBITS
 
@@ -66,7 +66,7 @@ def test_bombs_of_256_mb_are_cut_in_little_memory() -> None:
     assert int(done.stdout) < 400
 
 
-def page_at(target: str) -> Page:
+def page_at(target: str) -> ParsedPage:
     page = settle(ask(target)[0]).page
     assert page is not None
     return page

@@ -8,32 +8,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.parse.answers import ask, url_of
-from whimbrel.parse.api import Page
+from whimbrel.parse.api import ParsedPage
 from whimbrel.parse.html import Html
 from whimbrel.parse.html_links import Reading
 from whimbrel.parse.stream import read_stream
 
 URL = url_of("http://a.test/dir/page")
-Read = Callable[[bytes], Page]
+Read = Callable[[bytes], ParsedPage]
 
 
-def by_tree(body: bytes, reading: Reading | None = None) -> Page:
+def by_tree(body: bytes, reading: Reading | None = None) -> ParsedPage:
     return Html(reading or Reading(), time.monotonic).read(body, URL, "text/html", "utf-8")
 
 
-def by_stream(body: bytes, reading: Reading | None = None) -> Page:
+def by_stream(body: bytes, reading: Reading | None = None) -> ParsedPage:
     return read_stream(body, URL, "text/html", "utf-8", reading or Reading(), time.monotonic)
 
 
 both = pytest.mark.parametrize("read", [by_tree, by_stream])
 
 
-def links(page: Page, kind: str = "a") -> list[str]:
+def links(page: ParsedPage, kind: str = "a") -> list[str]:
     return [link.target.removeprefix("http://a.test") for link in page.links if link.kind == kind]
 
 
 @both
-def test_links_of_every_kind_are_found_in_document_order(read: Callable[..., Page]) -> None:
+def test_links_of_every_kind_are_found_in_document_order(read: Callable[..., ParsedPage]) -> None:
     body = b"""<link rel="alternate stylesheet" href=s.css><link rel=Next href=n><link rel=canonical href=/c>
     <link rel=preconnect href=//p.test><meta http-equiv=refresh content="5; URL='r'"><a href=x>1</a>
     <map><area href=y alt=no></map><iframe src=z>old <a href=no></iframe><form action=f><form method=POST action=no>
@@ -121,13 +121,13 @@ def test_words_are_apart_where_tags_are(read: Read) -> None:
 
 
 @both
-def test_text_can_be_switched_off_and_is_limited(read: Callable[..., Page]) -> None:
+def test_text_can_be_switched_off_and_is_limited(read: Callable[..., ParsedPage]) -> None:
     assert read(b"<p>words", Reading(text=False)).text == ""
     assert read(b"<p>words", Reading(max_text_chars=3)).text == "wor"
 
 
 @both
-def test_too_many_links_are_cut_and_said(read: Callable[..., Page]) -> None:
+def test_too_many_links_are_cut_and_said(read: Callable[..., ParsedPage]) -> None:
     body = b"".join(b"<a href=%d>" % at for at in range(20))
     page = read(body, Reading(max_links=7))
     assert (len(page.links), page.trouble) == (7, "too-many-links")

@@ -10,7 +10,7 @@ from tests.parse.answers import FETCHED_AT_S, fetched, page_of, parser, response
 from whimbrel.dedupe.api import Earlier
 from whimbrel.fetch.api import Response
 from whimbrel.outcome import Outcome
-from whimbrel.parse.api import Module, Page
+from whimbrel.parse.api import Module, ParsedPage
 from whimbrel.parse.html_links import Reading
 from whimbrel.parse.parser import Parser, ParserConfig
 from whimbrel.url import Url
@@ -141,8 +141,8 @@ def test_what_says_it_is_something_else_is_not_read_for_links() -> None:
 class Csv:
     """A user's module."""
 
-    def read(self, body: bytes, url: Url, mime: str, charset: str) -> Page:
-        return Page(mime, title=body.decode())
+    def read(self, body: bytes, url: Url, mime: str, charset: str) -> ParsedPage:
+        return ParsedPage(mime, title=body.decode())
 
 
 class CsvParser(Parser):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.frontier.rig import url_of
-from whimbrel.parse.api import Link, Links, Page
+from whimbrel.parse.api import Links, PageLink, ParsedPage
 from whimbrel.route.router import REQUISITES, Dropped, Route, Router, RouterConfig, parents
 from whimbrel.visit import HostName, Request, Visit
 
@@ -20,8 +20,8 @@ def visit(text: str = SEED, depth: int = 0, redirects: int = 0) -> Visit:
     return Visit(Request(url_of(text)), depth, "", redirects, 1, "192.0.2.1", b"")
 
 
-def routed(one: Router, *links: Link, at: Visit | None = None, robots: tuple[str, ...] = ()) -> Route:
-    return one.route(at or visit(), Page(mime="text/html", links=Links.of(links), robots=robots))
+def routed(one: Router, *links: PageLink, at: Visit | None = None, robots: tuple[str, ...] = ()) -> Route:
+    return one.route(at or visit(), ParsedPage(mime="text/html", links=Links.of(links), robots=robots))
 
 
 def found(route: Route) -> list[str]:
@@ -29,7 +29,7 @@ def found(route: Route) -> list[str]:
 
 
 def test_links_of_followed_kinds_are_found_one_hop_deeper_with_their_source() -> None:
-    links = [Link(f"http://a.example/{kind}", kind=kind) for kind in ("a", "area", "iframe", "refresh", "feed")]
+    links = [PageLink(f"http://a.example/{kind}", kind=kind) for kind in ("a", "area", "iframe", "refresh", "feed")]
     route = routed(router(), *links, at=visit(depth=3))
     assert found(route) == [link.target for link in links]
     assert {(one.depth, one.source, one.redirects) for one in route.found} == {(4, SEED, 0)}
@@ -37,61 +37,67 @@ def test_links_of_followed_kinds_are_found_one_hop_deeper_with_their_source() ->
 
 @pytest.mark.parametrize("kind", ["form", "link", *sorted(REQUISITES)])
 def test_other_kinds_are_counted_and_not_followed(kind: str) -> None:
-    route = routed(router(), Link("http://a.example/x", kind=kind))
+    route = routed(router(), PageLink("http://a.example/x", kind=kind))
     assert found(route) == []
     assert route.refused == {"not-followed": 1}
 
 
 def test_links_out_of_scope_or_excluded_are_counted_by_reason() -> None:
     one = router(exclude=("*/private/*",), block=("bad.example",), scope="any")
-    route = routed(one, Link("http://b.test/"), Link("http://a.example/private/x"), Link("http://x.bad.example/"))
+    route = routed(
+        one, PageLink("http://b.test/"), PageLink("http://a.example/private/x"), PageLink("http://x.bad.example/")
+    )
     assert found(route) == ["http://b.test/"]
     assert sum(route.refused.values()) == 2
-    assert routed(router(), Link("http://b.test/"), Link("http://b.test/")).refused == {"out-of-scope": 2}
+    assert routed(router(), PageLink("http://b.test/"), PageLink("http://b.test/")).refused == {"out-of-scope": 2}
 
 
 def test_a_page_that_says_nofollow_leads_nowhere() -> None:
-    route = routed(router(), Link("http://a.example/1"), Link("http://a.example/2"), robots=("nofollow",))
+    route = routed(router(), PageLink("http://a.example/1"), PageLink("http://a.example/2"), robots=("nofollow",))
     assert (found(route), route.refused) == ([], {"nofollow": 2})
 
 
 def test_a_link_that_says_nofollow_is_followed_unless_asked_not_to() -> None:
-    link = Link("http://a.example/1", rel="external nofollow")
+    link = PageLink("http://a.example/1", rel="external nofollow")
     assert found(routed(router(), link)) == [link.target]
     one = router(nofollow_links=False)
     assert routed(one, link).refused == {"nofollow": 1}
-    assert found(routed(one, Link(link.target))) == [link.target], "another link to it says nothing of the kind"
+    assert found(routed(one, PageLink(link.target))) == [link.target], "another link to it says nothing of the kind"
 
 
 def test_a_link_is_seen_when_the_visit_that_brought_it_is_settled_and_not_before() -> None:
     one = router()
-    route = routed(one, Link("http://a.example/1"), Link("http://a.example/1", kind="area"))
+    route = routed(one, PageLink("http://a.example/1"), PageLink("http://a.example/1", kind="area"))
     assert (found(route), route.refused) == (["http://a.example/1"], {"seen": 1}), "once on a page"
-    assert found(routed(one, Link("http://a.example/1"))) == ["http://a.example/1"], "its visit may never be settled"
+    assert found(routed(one, PageLink("http://a.example/1"))) == ["http://a.example/1"], (
+        "its visit may never be settled"
+    )
     one.remember(route)
-    assert routed(one, Link("http://a.example/1")).refused == {"seen": 1}
+    assert routed(one, PageLink("http://a.example/1")).refused == {"seen": 1}
 
 
 def test_decisions_are_cached_within_a_bound() -> None:
     one = router(cached=20)
     for number in range(500):
-        routed(one, Link(f"http://a.example/{number}"))
+        routed(one, PageLink(f"http://a.example/{number}"))
         assert len(one._young) + len(one._old) <= 22
 
 
 def test_requisites_are_taken_one_hop_out_of_scope_and_no_further() -> None:
     one = router(requisites=True)
-    image = Link("http://cdn.test/x.png", kind="img")
-    assert found(routed(one, image, Link("http://cdn.test/page"))) == [image.target]
+    image = PageLink("http://cdn.test/x.png", kind="img")
+    assert found(routed(one, image, PageLink("http://cdn.test/page"))) == [image.target]
     sheet = visit("http://cdn.test/style.css", depth=1)
-    route = routed(one, Link("http://cdn.test/font", kind="style"), Link("http://a.example/y", kind="img"), at=sheet)
+    route = routed(
+        one, PageLink("http://cdn.test/font", kind="style"), PageLink("http://a.example/y", kind="img"), at=sheet
+    )
     assert found(route) == ["http://a.example/y"], "what is in scope is followed from anywhere"
     assert route.refused == {"out-of-scope": 1}
 
 
 def test_a_requisite_is_taken_whatever_a_link_to_it_was_told_before() -> None:
     """Results must not depend on which page came first."""
-    first, second = Link("http://cdn.test/x.png"), Link("http://cdn.test/x.png", kind="img")
+    first, second = PageLink("http://cdn.test/x.png"), PageLink("http://cdn.test/x.png", kind="img")
     one = router(requisites=True)
     assert found(routed(one, first)) == []
     assert found(routed(one, second)) == [second.target]
@@ -101,14 +107,14 @@ def test_a_requisite_is_taken_whatever_a_link_to_it_was_told_before() -> None:
 def test_limits_drop_with_reason_and_depth() -> None:
     one = router(max_depth=2, max_length=60, max_segments=3, max_repeats=2)
     links = ("/a/a/a/", "/1/2/3/4", "/" + "x" * 80, "/fine")
-    route = routed(one, *(Link(f"http://a.example{path}") for path in links), at=visit(depth=1))
+    route = routed(one, *(PageLink(f"http://a.example{path}") for path in links), at=visit(depth=1))
     assert [(cut.reason, cut.depth) for cut in route.dropped] == [
         ("repeating-segments", 2),
         ("too-many-segments", 2),
         ("too-long", 2),
     ]
     assert found(route) == ["http://a.example/fine"]
-    deep = routed(one, Link("http://a.example/deep"), at=visit(depth=2))
+    deep = routed(one, PageLink("http://a.example/deep"), at=visit(depth=2))
     assert deep.dropped == (Dropped("http://a.example/deep", "too-many-hops", 3),)
 
 
@@ -122,10 +128,10 @@ def test_a_redirect_leads_on_at_the_same_depth() -> None:
 
 def test_the_scope_is_extended_to_where_a_seed_leads_and_old_refusals_are_forgotten() -> None:
     one = router()
-    assert routed(one, Link("http://b.test/x")).refused == {"out-of-scope": 1}
+    assert routed(one, PageLink("http://b.test/x")).refused == {"out-of-scope": 1}
     one.extend(url_of("http://b.test/start"))
-    assert found(routed(one, Link("http://b.test/x"))) == ["http://b.test/x"]
-    assert found(routed(one, Link("http://a.example/new"))) == ["http://a.example/new"]
+    assert found(routed(one, PageLink("http://b.test/x"))) == ["http://b.test/x"]
+    assert found(routed(one, PageLink("http://a.example/new"))) == ["http://a.example/new"]
 
 
 def test_seeds_are_visited_whatever_scope_filters_and_limits_say() -> None:
@@ -144,7 +150,7 @@ def test_ascending_proposes_the_folders_above() -> None:
     assert parents(url_of("http://a.example/")) == []
     one = router(ascend=True, exclude=("*/secret/",))
     assert found(one.begin()) == [SEED, "http://www.a.example/docs/", "http://www.a.example/"]
-    route = routed(one, Link("http://a.example/secret/x/y"))
+    route = routed(one, PageLink("http://a.example/secret/x/y"))
     assert found(route) == ["http://a.example/secret/x/y", "http://a.example/secret/x/", "http://a.example/"]
 
 

@@ -9,7 +9,7 @@ from whimbrel.archive.api import Capture, RevisitCapture
 from whimbrel.dedupe.api import Earlier
 from whimbrel.fetch.api import Exchange
 from whimbrel.outcome import Outcome
-from whimbrel.parse.api import Handled, Page
+from whimbrel.parse.api import Handled, ParsedPage
 from whimbrel.visit import Visit
 
 
@@ -23,7 +23,7 @@ class SettledVisit(msgspec.Struct, frozen=True, gc=False):
     """Wall clock, when it began."""
     exchange: Exchange | None = None
     """None when no request was made."""
-    page: Page | None = None
+    page: ParsedPage | None = None
     """None when there was no document to read."""
     digest: bytes = b""
     """SHA-1 of the payload as received; empty when there is none."""

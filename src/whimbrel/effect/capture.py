@@ -6,7 +6,7 @@ from typing import Final
 from whimbrel.archive.api import Capture, Reference, ResponseCapture, RevisitCapture
 from whimbrel.dedupe.api import Earlier
 from whimbrel.fetch.document import MemoryDocument
-from whimbrel.parse.api import Page, Parsed
+from whimbrel.parse.api import Parsed, ParsedPage
 
 _NO_DIGEST: Final = sha1(b"", usedforsecurity=False).digest()
 """Of a body that must not be archived."""
@@ -38,7 +38,7 @@ def captures_of(parsed: Parsed, earlier: Earlier | None, types: tuple[str, ...] 
     return (ResponseCapture(*common, response.head, MemoryDocument(b""), _NO_DIGEST, "unspecified", metadata),)
 
 
-def _may_keep(page: Page | None, types: tuple[str, ...]) -> bool:
+def _may_keep(page: ParsedPage | None, types: tuple[str, ...]) -> bool:
     """Whether the body may be archived: the page does not forbid it, and its type is among those asked for."""
     if page is None:
         return True

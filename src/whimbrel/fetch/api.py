@@ -9,7 +9,7 @@ from whimbrel.url import Url
 from whimbrel.visit import Request, Visit
 
 
-class Document(Protocol):
+class Body(Protocol):
     """The body of an answer as it was received, content codings and all. It can be read again and again.
 
     Small ones are in memory, large ones in an unnamed spill file that goes with the last reference or with a crash.
@@ -38,7 +38,7 @@ class Response(msgspec.Struct, frozen=True, gc=False):
     """`1.0`, `1.1` or `2`."""
     headers: dict[str, str]
     """Names in lower case. The values of a repeated header are joined by `, `, in the order received."""
-    document: Document
+    document: Body
     truncated: str = ""
     """`length` when the body went on beyond the limit and was cut; else empty. A body that ended too early is
     trouble."""

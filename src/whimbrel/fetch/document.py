@@ -4,7 +4,7 @@ import os
 import tempfile
 from typing import Final
 
-from whimbrel.fetch.api import Document
+from whimbrel.fetch.api import Body
 
 _PIECE_BYTES: Final = 1 << 30
 """Linux moves at most 2 GiB in one call."""
@@ -94,9 +94,9 @@ class Collector:
         self._chunks.append(data)
         return None
 
-    def finish(self) -> Document:
+    def finish(self) -> Body:
         """The body as a document, which belongs to the caller; the next body may come."""
-        document: Document
+        document: Body
         if self._descriptor >= 0:
             document = SpilledDocument(self._descriptor, self.size)
             self._descriptor = -1

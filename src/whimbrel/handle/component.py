@@ -10,7 +10,7 @@ from whimbrel.flow import Async, Config, Delivery, In, Needs, Out
 from whimbrel.handle.message import HandlerResult, HandlerTask
 from whimbrel.handle.page import RawPage
 from whimbrel.handle.pool import HandlerPool, HandlerPoolLost
-from whimbrel.parse.api import Handled, Links, Page, Parsed
+from whimbrel.parse.api import Handled, Links, Parsed, ParsedPage
 from whimbrel.parse.dispatch import media_type
 from whimbrel.url import parse
 
@@ -87,7 +87,7 @@ class Handlers(Async):
         )
         return HandlerTask(raw, handle, links)
 
-    def _unjudged(self, page: Page) -> tuple[str, ...]:
+    def _unjudged(self, page: ParsedPage) -> tuple[str, ...]:
         return tuple(target for target in dict.fromkeys(page.links.targets) if target not in self._judged)
 
     def _land(self, delivery: Delivery[Parsed], task: HandlerTask, result: HandlerResult) -> None:

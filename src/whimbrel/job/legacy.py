@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from whimbrel.flow import ComponentSpec, ProviderSpec
 from whimbrel.flow.wiring import Wiring
 
-_PARTS: Final = {"settlement": "effects"}
+_PARTS: Final = {"settlement": "effects", "handling": "handler-pool"}
 """Parts, and the names in `use`, that have another name now."""
 _SETTINGS: Final = {
     ("frontier", "retry_s"): ("effects", "retry_s"),

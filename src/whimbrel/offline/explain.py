@@ -10,7 +10,7 @@ from whimbrel.job.configure import configured
 from whimbrel.job.part_name import ROUTER
 from whimbrel.job.parts import registry
 from whimbrel.job.stored import stored_job
-from whimbrel.parse.api import Link, Links, Page
+from whimbrel.parse.api import Links, PageLink, ParsedPage
 from whimbrel.route.router import Router, RouterConfig
 from whimbrel.url import Url
 from whimbrel.visit import Request, Visit
@@ -57,7 +57,7 @@ def _verdict(directory: Path, url: Url) -> dict[str, Any]:
     router = Router(msgspec.convert(dict(settings), RouterConfig))
     seed = router.seeds[0]
     visit = Visit(Request(seed), 0, "", 0, 1, "", b"")
-    route = router.route(visit, Page(mime="text/html", links=Links.of([Link(url.text)])))
+    route = router.route(visit, ParsedPage(mime="text/html", links=Links.of([PageLink(url.text)])))
     is_seed = any(url.text == seed.text for seed in router.seeds)
     refusal = route.dropped[0].reason if route.dropped else next(iter(route.refused), "")
     return {"seed": is_seed, "verdict": "" if is_seed else refusal}

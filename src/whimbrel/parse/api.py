@@ -12,7 +12,7 @@ from whimbrel.url import Url
 from whimbrel.visit import Visit
 
 
-class Link(msgspec.Struct, frozen=True, gc=False):
+class PageLink(msgspec.Struct, frozen=True, gc=False):
     """A link as found in a document, made absolute. `kind` says by what it links: `a`, `area`, `iframe`, `frame`,
     `link`, `form`, `img`, `script`, `style`, `media`, `refresh`, `canonical`, `sitemap`, `feed`, `text`, `redirect`,
     `header`; `handler` is one that a handler made."""
@@ -26,7 +26,7 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     kind: str = "a"
 
 
-class Links(Sequence[Link]):
+class Links(Sequence[PageLink]):
     """Links in document order, kept as columns: a page has dozens, the table of links wants columns, and an object for
     each would cost more than finding it. Read as a sequence it makes `Link`s."""
 
@@ -40,7 +40,7 @@ class Links(Sequence[Link]):
         self.kinds = kinds
 
     @classmethod
-    def of(cls, links: Iterable[Link]) -> Self:
+    def of(cls, links: Iterable[PageLink]) -> Self:
         found = tuple(links)
         return cls(
             [link.target for link in found],
@@ -52,17 +52,17 @@ class Links(Sequence[Link]):
     def __len__(self) -> int:
         return len(self.targets)
 
-    def __iter__(self) -> Iterator[Link]:
-        return map(Link, self.targets, self.anchors, self.rels, self.kinds)
+    def __iter__(self) -> Iterator[PageLink]:
+        return map(PageLink, self.targets, self.anchors, self.rels, self.kinds)
 
     @overload
-    def __getitem__(self, at: int) -> Link: ...
+    def __getitem__(self, at: int) -> PageLink: ...
     @overload
-    def __getitem__(self, at: slice) -> tuple[Link, ...]: ...
-    def __getitem__(self, at: int | slice) -> Link | tuple[Link, ...]:
+    def __getitem__(self, at: slice) -> tuple[PageLink, ...]: ...
+    def __getitem__(self, at: int | slice) -> PageLink | tuple[PageLink, ...]:
         if isinstance(at, slice):
             return tuple(self)[at]
-        return Link(self.targets[at], self.anchors[at], self.rels[at], self.kinds[at])
+        return PageLink(self.targets[at], self.anchors[at], self.rels[at], self.kinds[at])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
@@ -77,7 +77,7 @@ class Links(Sequence[Link]):
 NO_LINKS = Links([], [], [], [])
 
 
-class Page(msgspec.Struct, frozen=True, gc=False):
+class ParsedPage(msgspec.Struct, frozen=True, gc=False):
     """What a document says. Empty strings are what was not said."""
 
     mime: str
@@ -107,7 +107,7 @@ class Module(Protocol):
     """A processing module: reads documents of some MIME types. Must not raise for any bytes, and must keep to its
     budgets: a hostile document costs its own links, never the crawl."""
 
-    def read(self, body: bytes, url: Url, mime: str, charset: str) -> Page:
+    def read(self, body: bytes, url: Url, mime: str, charset: str) -> ParsedPage:
         """`body` is decoded already; `charset` is what the header says, or empty."""
 
 
@@ -139,7 +139,7 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     reason: str
     passing: bool = False
     """It failed, and may do better at another try."""
-    page: Page | None = None
+    page: ParsedPage | None = None
     """None when there is no document to read."""
     digest: bytes = b""
     """SHA-1 of the payload as received; empty when there is none."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
-from whimbrel.parse.api import Links, Page
+from whimbrel.parse.api import Links, ParsedPage
 from whimbrel.parse.charset import to_utf8
 from whimbrel.parse.guard import is_cheap
 from whimbrel.parse.html_links import MAX_ANCHOR, Harvest, Reading, fold, fold_lines, resolved
@@ -44,24 +44,24 @@ class Html:
         self._joined = Joined()
         self._anchors = _Anchors(self._a)
 
-    def read(self, body: bytes, url: Url, mime: str, charset: str) -> Page:
+    def read(self, body: bytes, url: Url, mime: str, charset: str) -> ParsedPage:
         body, charset = to_utf8(body, charset)
         if is_cheap(body):
             return self._read_tree(body, url, mime, charset)
         return read_stream(body, url, mime, charset, self._reading, self._now_s)
 
-    def _read_tree(self, body: bytes, url: Url, mime: str, charset: str) -> Page:
+    def _read_tree(self, body: bytes, url: Url, mime: str, charset: str) -> ParsedPage:
         tree = LexborHTMLParser(body, options=_OPTIONS)
         root = tree.root
         if root is None:
-            return Page(mime, charset)
+            return ParsedPage(mime, charset)
         harvest, nodes, unseen = self._harvest(root)
         found = resolved(harvest, url, self._reading.max_links, self._joined)
         anchors = self._anchors.of([nodes[place] for place in found.places])
         # Removed last: anchors stand in some of them.
         for node in unseen:
             node.decompose(recursive=False)
-        return Page(
+        return ParsedPage(
             mime,
             charset,
             harvest.title or "",

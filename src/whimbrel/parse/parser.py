@@ -12,7 +12,7 @@ from whimbrel.flow import Config, In, Needs, Out, Sync
 from whimbrel.outcome import Outcome
 from whimbrel.outcome.classify import classify, location
 from whimbrel.parse import dispatch
-from whimbrel.parse.api import Page, Parsed
+from whimbrel.parse.api import Parsed, ParsedPage
 from whimbrel.parse.html_links import Reading
 from whimbrel.qualify.directive import header_directives
 from whimbrel.url import Url, resolve
@@ -103,7 +103,7 @@ class Parser(Sync):
             earlier=item.earlier,
         )
 
-    def _read(self, decoded: Decoded, url: Url, response: Response) -> Page:
+    def _read(self, decoded: Decoded, url: Url, response: Response) -> ParsedPage:
         config: ParserConfig = self.config
         body = decoded.body
         mime, charset = dispatch.media_type(response.header("content-type") or "")
@@ -117,7 +117,7 @@ class Parser(Sync):
         page = None
         if module is not None and body and self._is_readable(decoded, body, read_as):
             page = module.read(body, url, mime, charset)
-        return self._completed(page or Page(mime), decoded, response.header("x-robots-tag"))
+        return self._completed(page or ParsedPage(mime), decoded, response.header("x-robots-tag"))
 
     def _is_readable(self, decoded: Decoded, body: bytes, mime: str) -> bool:
         if not decoded.known or decoded.trouble == "undecodable":
@@ -125,7 +125,7 @@ class Parser(Sync):
             return dispatch.sniffed(body) in (mime, dispatch.HTML)
         return not dispatch.is_image_or_archive(body)
 
-    def _completed(self, page: Page, decoded: Decoded, x_robots_tag: str | None) -> Page:
+    def _completed(self, page: ParsedPage, decoded: Decoded, x_robots_tag: str | None) -> ParsedPage:
         """With what the module cannot know."""
         robots = page.robots
         if x_robots_tag:

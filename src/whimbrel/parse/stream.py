@@ -11,7 +11,7 @@ from html.entities import html5
 from itertools import islice
 from typing import Final
 
-from whimbrel.parse.api import Links, Page
+from whimbrel.parse.api import Links, ParsedPage
 from whimbrel.parse.html_links import MAX_ANCHOR, Harvest, Reading, fold, fold_lines, resolved
 from whimbrel.qualify.directive import directives
 from whimbrel.url import Url
@@ -56,13 +56,15 @@ _MAX_ATTRIBUTES: Final = 256
 _CLOCK_EVERY: Final = 512
 
 
-def read_stream(body: bytes, url: Url, mime: str, charset: str, reading: Reading, now_s: Callable[[], float]) -> Page:
+def read_stream(
+    body: bytes, url: Url, mime: str, charset: str, reading: Reading, now_s: Callable[[], float]
+) -> ParsedPage:
     reader = _Reader(body.decode("utf-8", "replace"), reading)
     reader.run(now_s)
     harvest = reader.harvest
     found = resolved(harvest, url, reading.max_links)
     anchors = [reader.anchors.get(place, "") for place in found.places]
-    return Page(
+    return ParsedPage(
         mime,
         charset,
         harvest.title or "",

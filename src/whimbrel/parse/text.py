@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from whimbrel.parse.api import Link, Links, Page
+from whimbrel.parse.api import Links, PageLink, ParsedPage
 from whimbrel.parse.charset import to_utf8
 from whimbrel.parse.html_links import Reading, fold_lines
 from whimbrel.url import Url
@@ -17,13 +17,13 @@ class Text:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
 
-    def read(self, body: bytes, url: Url, mime: str, charset: str) -> Page:
+    def read(self, body: bytes, url: Url, mime: str, charset: str) -> ParsedPage:
         body, charset = to_utf8(body, charset)
         text = body.decode("utf-8", "replace")
         targets, trouble = self._targets(text, url)
-        links = Links.of(Link(target, "", "", "text") for target in targets)
+        links = Links.of(PageLink(target, "", "", "text") for target in targets)
         words = fold_lines(text)[: self._reading.max_text_chars] if self._reading.text else ""
-        return Page(mime, charset, text=words, links=links, trouble=trouble)
+        return ParsedPage(mime, charset, text=words, links=links, trouble=trouble)
 
     def _targets(self, text: str, url: Url) -> tuple[list[str], str]:
         """Only a text that has nothing but absolute URLs, one in a line, is a list. URLs in prose are not links."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 from xml.parsers import expat
 
-from whimbrel.parse.api import Link, Links, Page
+from whimbrel.parse.api import Links, PageLink, ParsedPage
 from whimbrel.parse.charset import to_utf8
 from whimbrel.parse.html_links import Reading, fold
 from whimbrel.url import Url
@@ -51,7 +51,7 @@ class Xml:
         self._now_s = now_s
         self._roots = roots
 
-    def read(self, body: bytes, url: Url, mime: str, charset: str) -> Page:
+    def read(self, body: bytes, url: Url, mime: str, charset: str) -> ParsedPage:
         body, charset = to_utf8(body, charset)
         # It is UTF-8 now, whatever the declaration says. Blanks before the declaration are a common mistake.
         run = _Run(self._roots, url, self._reading.max_links)
@@ -68,7 +68,7 @@ class Xml:
         except (expat.ExpatError, _Stop, ValueError):
             pass  # Broken, refused or enough: what was found before stands.
         title = fold(run.entries.title)[:_MAX_WORDS] if run.entries else ""
-        return Page(mime, charset, title, links=Links.of(run.links), trouble=trouble or run.trouble)
+        return ParsedPage(mime, charset, title, links=Links.of(run.links), trouble=trouble or run.trouble)
 
 
 class _Run:
@@ -82,7 +82,7 @@ class _Run:
         self._words: list[list[str]] = []
         self._seen: set[tuple[str, str]] = set()
         self.entries: Entries | None = None
-        self.links: list[Link] = []
+        self.links: list[PageLink] = []
         self.trouble = ""
 
     def parser(self) -> expat.XMLParserType:
@@ -127,4 +127,4 @@ class _Run:
             self.trouble = "too-many-links"
             raise _Stop
         self._seen.add((target, kind))
-        self.links.append(Link(target, "", rel, kind))
+        self.links.append(PageLink(target, "", rel, kind))

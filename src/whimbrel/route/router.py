@@ -6,7 +6,7 @@ from typing import Final, Literal
 import msgspec
 
 from whimbrel.flow import Config, Provider
-from whimbrel.parse.api import Link, Page
+from whimbrel.parse.api import PageLink, ParsedPage
 from whimbrel.url import Url, parse, restore
 from whimbrel.url.domain import Domains
 from whimbrel.url.filter import FilterRules, Filters
@@ -156,7 +156,11 @@ class Router(Provider):
         self._old.clear()
 
     def route(
-        self, visit: Visit, page: Page, unwanted: frozenset[str] = frozenset(), first: frozenset[str] = frozenset()
+        self,
+        visit: Visit,
+        page: ParsedPage,
+        unwanted: frozenset[str] = frozenset(),
+        first: frozenset[str] = frozenset(),
     ) -> Route:
         """The links of a page, in its order. `unwanted` are those that the user's own filters refuse, `first` those
         that go before the others of their hosts."""
@@ -176,7 +180,7 @@ class Router(Provider):
         # There are one or two different ones: cheaper than a Counter.
         return draft.finish({reason: reasons.count(reason) for reason in set(reasons) if reason})
 
-    def _route_one(self, link: Link, visit: Visit, draft: _Draft, *, near: bool) -> str:
+    def _route_one(self, link: PageLink, visit: Visit, draft: _Draft, *, near: bool) -> str:
         if link.target in draft.followed:
             return "seen"
         known = self._young.get(link.target)  # It may have stood further up on the page.
@@ -198,7 +202,7 @@ class Router(Provider):
         for text in texts:
             url = parse(text)
             if url is not None:
-                self._decide(Link(url.text, kind="sitemap"), source, depth, draft, near=False)
+                self._decide(PageLink(url.text, kind="sitemap"), source, depth, draft, near=False)
         return draft.finish()
 
     def remember(self, route: Route) -> None:
@@ -212,7 +216,7 @@ class Router(Provider):
         usual = f"{host.scheme}://{host.host}{default}/sitemap.xml"
         return (*named, usual) if self.config.sitemaps and usual not in named else named
 
-    def _decide(self, link: Link, source: str, depth: int, draft: _Draft, *, near: bool) -> str:
+    def _decide(self, link: PageLink, source: str, depth: int, draft: _Draft, *, near: bool) -> str:
         """Why a link is not followed; empty when it is. `near`: what its page needs to be shown may be out of scope,
         since the page is not."""
         known = self._old.pop(link.target, None)
