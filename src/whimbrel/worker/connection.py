@@ -63,6 +63,7 @@ class WorkerConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._closed: asyncio.Future[None] = self._loop.create_future()
         self._unread = bytearray()
+        self._received = 0
         self._timer: asyncio.TimerHandle | None = None
         self._deadline_s = 0.0
         self._number = 0
@@ -80,6 +81,8 @@ class WorkerConnection(asyncio.Protocol):
     async def connect(self) -> None:
         self._socket.settimeout(0)
         await self._loop.create_connection(lambda: self, sock=self._socket)
+        # The socket may stay open after the process: in a child that a request has forked.
+        self._loop.add_reader(self._process, self._process_ended)
         self._watch()
 
     def send(self, requests: deque[PendingRequest]) -> None:
@@ -96,6 +99,7 @@ class WorkerConnection(asyncio.Protocol):
     async def close(self) -> None:
         """Kill the process, whatever it is doing, and wait until the socket is closed."""
         self._finish("died")
+        self._loop.remove_reader(self._process)
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._process, signal.SIGKILL)
         os.close(self._process)
@@ -114,7 +118,19 @@ class WorkerConnection(asyncio.Protocol):
         if not self._closed.done():
             self._closed.set_result(None)
 
+    def _process_ended(self) -> None:
+        self._loop.remove_reader(self._process)
+        self._finish_when_read(-1)
+
+    def _finish_when_read(self, received: int) -> None:
+        """After the last that it sent, which may take several turns of the loop."""
+        if received == self._received:
+            self._finish("died")
+        elif not self.end.done():
+            self._loop.call_later(0, self._finish_when_read, self._received)
+
     def data_received(self, data: bytes) -> None:
+        self._received += len(data)
         if self._unread:
             self._unread += data
             rest = self._take_frames(self._unread)

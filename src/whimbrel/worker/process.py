@@ -35,8 +35,9 @@ def run_worker(make_serve: MakeServe, connection: socket.socket, memory_bytes: i
 
 
 def _serve_all(serve: Serve, connection: socket.socket, most_bytes: int) -> None:
-    """A worker that has grown to `most_bytes` leaves, before a request has to suffer from what others left."""
+    """A worker that has grown by `most_bytes` leaves, before a request has to suffer from what others left."""
     own, resident = os.getpid(), _ResidentMemory()
+    most_bytes += resident.bytes()
     reader = connection.makefile("rb", _BUFFER_BYTES)
     connection.sendall(frame(READY, 0))
     while len(head := reader.read(HEAD.size)) == HEAD.size:
@@ -70,7 +71,8 @@ def _status_bytes(name: str) -> int:
 
 
 class _ResidentMemory:
-    """The memory that is this process's own. Asked after every request, so the file stays open."""
+    """The memory of this process, without files; what it shares with its parent since the fork counts. Asked after
+    every request, so the file stays open."""
 
     def __init__(self) -> None:
         self._file = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
