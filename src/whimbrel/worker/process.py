@@ -26,7 +26,7 @@ def run_worker(make_serve: MakeServe, connection: socket.socket, memory_bytes: i
         for number in (0, 1, 2):
             os.dup2(nothing, number)
         _limit_memory(memory_bytes)
-        _serve_all(make_serve(), connection, memory_bytes // 2)
+        _serve_all(make_serve(), connection, memory_bytes)
     except BaseException:  # noqa: BLE001, S110 - the pool sees the end of the connection
         pass
     finally:
@@ -34,10 +34,11 @@ def run_worker(make_serve: MakeServe, connection: socket.socket, memory_bytes: i
         os._exit(0)
 
 
-def _serve_all(serve: Serve, connection: socket.socket, most_bytes: int) -> None:
-    """A worker that has grown by `most_bytes` leaves, before a request has to suffer from what others left."""
+def _serve_all(serve: Serve, connection: socket.socket, memory_bytes: int) -> None:
+    """A worker that has grown to half of its limit leaves, before a request has to suffer from what others left. If
+    the program was that large itself, it leaves when it has grown by another quarter."""
     own, resident = os.getpid(), _ResidentMemory()
-    most_bytes += resident.bytes()
+    most_bytes = max(memory_bytes // 2, resident.bytes() + memory_bytes // 4)
     reader = connection.makefile("rb", _BUFFER_BYTES)
     connection.sendall(frame(READY, 0))
     while len(head := reader.read(HEAD.size)) == HEAD.size:
