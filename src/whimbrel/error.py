@@ -18,21 +18,22 @@ WhimbrelError
 │   ├── PeersError         a comparison that cannot run (bench.peers.api)
 │   ├── NoBrowser          there is no Chromium (bench.browser)
 │   ├── CrawlTooNew        a later version has worked on the crawl (commit.committed)
-│   └── StateTooNew        a later version wrote the state (state.rocks)
+│   ├── StateTooNew        a later version wrote the state (state.api)
+│   └── StateTooOld        an earlier version did; `whimbrel resume` upgrades it (state.api)
 ├── NotACrawl              a directory without a crawl that can be read: begin one, or name another (commit.committed)
 │   └── CommittedDamaged   the list of what is durable is damaged, `resume` writes it anew; also Damaged
 ├── Busy                   another process works on the crawl: wait, or stop it
-│   └── StateLocked        (state.rocks)
+│   └── StateLocked        (state.api)
 ├── Damaged                files are not as they were written: `whimbrel verify`, and bring back what it names
 │   ├── CrawlDamaged       a file is shorter than the last commit says, or missing (commit.committer)
 │   ├── FactsDamaged       a table (facts.api)
 │   ├── ArchiveDamaged     a segment of the archive (archive.api)
 │   ├── SegmentDamaged     one place in a segment (archive.read)
-│   └── StateDamaged       the database of the frontier (state.rocks)
+│   └── StateDamaged       the database of the frontier (state.api)
 ├── StorageTrouble         the disk takes no data: make room, then `whimbrel resume`; nothing durable is lost
 │   ├── JournalError       the last commits could not be made (commit.journal)
-│   └── StateFull          no room to open the state again (state.rocks)
-├── StateError             what StateTooNew, StateLocked, StateDamaged and StateFull have in common (state.rocks)
+│   └── StateFull          no room to open the state again (state.api)
+├── StateError             what all those that begin with State have in common (state.api)
 ├── QueryFailed            the database refused a statement, or a limit was reached (query.sql)
 ├── ImportFailed           a WARC file that cannot be read (offline.warc_import)
 ├── HandlerPoolLost        the process that forks workers was killed: resume, or reparse again (handle.pool)

@@ -114,3 +114,5 @@ class HostName(msgspec.Struct, frozen=True, gc=False):
     host: str
     port: int
     domain: str
+    slot: int = -1
+    """Of 1,024; -1 where nobody has asked the frontier for it."""

@@ -28,7 +28,6 @@ from whimbrel.flow import (
     Wiring,
     check,
 )
-from whimbrel.state.api import State
 
 
 class DictState:
@@ -53,7 +52,7 @@ class DictState:
         return [pair for pair in found if start <= pair[0] < end][:most]
 
 
-def content(state: State) -> RocksContent:
+def content(state: DictState) -> RocksContent:
     made = RocksContent()
     made.bind("state", state)
     asyncio.run(made.open())
@@ -128,7 +127,7 @@ def test_a_payload_is_known_by_the_capture_that_brought_it_first() -> None:
     assert seen.claim(first.digest, Earlier("http://b.test/", 9.0)) == capture
     (again,) = look_up(content(state), visit)
     assert again.earlier == capture
-    assert [(space, len(key)) for space, key in state.pairs] == [("content", 16)]
+    assert [(space, len(key)) for space, key in state.pairs] == [("content", 18)]
 
 
 def test_only_answers_of_200_to_299_are_looked_up() -> None:

@@ -21,7 +21,8 @@ from tests.fault.crawl import (
     started,
 )
 from tests.sim.web import Served
-from whimbrel.state.rocks import RocksConfig, RocksState, StateError
+from whimbrel.state.api import StateError
+from whimbrel.state.rocks import RocksConfig, RocksState
 
 QUICKLY = {"journal.every_s": 0.05, "journal.segment_bytes": 30_000, "journal.tail_bytes": 20_000}
 
@@ -123,13 +124,13 @@ def test_a_crawl_stopped_while_it_pauses_can_be_resumed_when_there_is_room(
 def test_the_state_takes_writes_again_after_the_disk_was_full(disk: SmallDisk) -> None:
     state = RocksState(RocksConfig(directory=str(disk.crawl)))
     asyncio.run(state.open())
-    state.put("seen", b"first", b"1")
+    state.put("urls", b"first", b"1")
     first = state.seal(1)
     state.write(first)
     state.forget(first)
     disk.fill()
     for number in range(2_000):
-        state.put("seen", b"key %d" % number, bytes(100))
+        state.put("urls", b"key %d" % number, bytes(100))
     group = state.seal(2)
     with pytest.raises(OSError, match="No space left on device"):
         state.write(group)
@@ -137,13 +138,13 @@ def test_the_state_takes_writes_again_after_the_disk_was_full(disk: SmallDisk) -
     with pytest.raises(StateError, match="to be opened again"):
         state.reopen()
     with pytest.raises(OSError, match="must be opened again"):
-        state.stored("seen", b"key 5")
-    assert state.get("seen", b"first") == b"1"
+        state.stored("urls", b"key 5")
+    assert state.get("urls", b"first") == b"1"
     disk.make_room()
     state.reopen()
-    assert state.stored("seen", b"first") == b"1"
-    assert state.stored("seen", b"key 5") is None
+    assert state.stored("urls", b"first") == b"1"
+    assert state.stored("urls", b"key 5") is None
     state.write(group)
     state.forget(group)
-    assert state.get("seen", b"key 5") == bytes(100)
+    assert state.get("urls", b"key 5") == bytes(100)
     asyncio.run(state.close())

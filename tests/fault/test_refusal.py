@@ -92,8 +92,8 @@ def damage_tail(crawl: Path) -> str:
 
 
 def rewrite_format(crawl: Path) -> str:
-    with_format(crawl, b"2")
-    return "has format 2; this version of Whimbrel reads 1"
+    with_format(crawl, b"3")
+    return "has format 3; this version of Whimbrel reads 2"
 
 
 def add_space(crawl: Path) -> str:
@@ -108,7 +108,7 @@ def with_format(crawl: Path, value: bytes) -> None:
     families = {space: Options(raw_mode=True) for space in SPACES}
     database = Rdict(str(crawl / "state"), Options(raw_mode=True), column_families=families)
     meta = database.get_column_family("meta")
-    assert meta[b"format"] == b"1"
+    assert meta[b"format"] == b"2"
     meta[b"format"] = value
     meta.close()
     database.close()

@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from tests.frontier.clock import VirtualClock
 from whimbrel.frontier.disk import DiskFrontier
 from whimbrel.frontier.gate import Gate
 from whimbrel.frontier.option import FrontierConfig, GateConfig
-from whimbrel.frontier.seen import DiskSeen, SeenConfig
+from whimbrel.frontier.seen import BloomSeen, DiskSeen, SeenConfig
 from whimbrel.qualify.api import Qualification
 from whimbrel.state.group import Group
 from whimbrel.state.rocks import RocksConfig, RocksState
@@ -44,21 +44,23 @@ class Rig:
         config: FrontierConfig | None = None,
         gate: GateConfig | None = None,
         seen: SeenConfig | None = None,
+        make_seen: Callable[[], DiskSeen | BloomSeen] | None = None,
     ) -> None:
         self._directory = directory
         self.config = config or FrontierConfig()
         self._gate_config = gate or GateConfig(margin_s=0.0)
-        self._seen_config = seen or SeenConfig()
+        self._make_seen = make_seen or (lambda: DiskSeen(seen or SeenConfig()))
         self.clock = VirtualClock()
         self._number = 0
         self._open()
 
     def _open(self) -> None:
         self.state = opened_state(self._directory)
-        self.seen = DiskSeen(self._seen_config)
+        self.seen = self._make_seen()
         self.gate = Gate(self._gate_config)
         self.frontier = DiskFrontier(self.config)
         self.seen.bind("state", self.state)
+        asyncio.run(self.seen.open())
         self.gate.bind("clock", self.clock)
         for name in ("state", "seen", "gate", "clock"):
             self.frontier.bind(name, getattr(self, name))

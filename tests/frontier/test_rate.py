@@ -24,7 +24,7 @@ def test_a_limit_that_was_lifted_leaves_no_debt_and_no_credit() -> None:
     rate = Rate(pages_per_s=2.0, bytes_per_s=None)
     rate.let_out(50.0)
     rate.limit(None, None)
-    assert not rate.limited
+    assert not rate.holds_back(0.0)
     rate.limit(2.0, None)
     assert let_out(rate, 60.0) == 1
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.frontier.model import NEVER, Model
-from tests.frontier.rig import Rig, quick_directory
+from tests.frontier.rig import Rig, quick_directory, url_of
 from whimbrel.frontier import gate, host, queue
 from whimbrel.frontier.option import FrontierConfig, GateConfig
-from whimbrel.frontier.order import Order
+from whimbrel.frontier.order import Order, end_of, is_waiting, retry_key
 from whimbrel.frontier.seen import SeenConfig
 from whimbrel.qualify.api import HostDue, Qualification
 from whimbrel.state.group import Group
@@ -189,9 +189,9 @@ class Machine:
         needed = sum(one.busy or one.changed or bool(one.out) for one in table._hosts.values())
         assert len(table._hosts) <= table._most + needed + 8
         assert all(len(one.buffer) <= 2 * host.BUFFER for one in table._hosts.values())
-        for schedule in (frontier._turns._visits, frontier._turns._qualifications):
+        for schedule in (frontier._scheduler._visits, frontier._scheduler._qualifications):
             assert len(schedule._heap) <= 2 * schedule._most + schedule._page
-        assert not frontier._turns._held._heap
+        assert not frontier._scheduler._held._heap
 
     def check_disk(self) -> None:
         """On disk every host that has something to visit stands in one schedule. Others may, until it is their turn."""
@@ -201,10 +201,15 @@ class Machine:
         found = [key[9:] for key, _ in self.rig.state.scan("due", b"", b"\xff" * 20, 10_000)]
         assert len(found) == len(set(found))
         assert wanted <= set(found)
-        queue_ = sum(len(self.rig.state.scan("queue", one, one + b"\xff", 10_000)) for one in wanted)
+        queue_ = sum(len(self.rig.state.scan("queue", one, end_of(one), 10_000)) for one in wanted)
         assert queue_ == len(names)
         waiting = self.rig.state.scan("retry", b"", b"\xff", 10_000)
         assert len(waiting) == sum(e.state == "waiting" for e in self.model.entries.values())
+        entries = [key for key, _ in self.rig.state.pairs("queue", b"", b"\xff", 10_000)]
+        assert {retry_key(key) for key in entries if is_waiting(key)} == {key for key, _ in waiting}
+        for entry in self.model.entries.values():
+            queued = self.rig.frontier.find(url_of(entry.url))
+            assert (queued is not None) == (entry.state != "done"), entry
 
     def drain(self) -> None:
         """To the end: nothing is added any more, and no limit holds a host back."""

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.frontier.rig import opened_state, quick_directory
-from whimbrel.state.api import SPACES
+from whimbrel.state.api import StateError
 from whimbrel.state.group import Group, merged
-from whimbrel.state.rocks import RocksState, StateError
+from whimbrel.state.rocks import RocksState
 
 KEYS = st.binary(min_size=1, max_size=3)
 CHANGES = st.dictionaries(KEYS, st.none() | st.binary(max_size=2), max_size=12)
@@ -54,108 +54,6 @@ def test_a_scan_through_layers_equals_a_sorted_dictionary(
     wanted = [(k, v) for k, v in sorted(truth.items()) if v is not None and start <= k < end][:most]
     beneath = iter(sorted((k, v) for k, v in stored.items() if start <= k < end))
     assert merged(layers, beneath, start, end, most) == wanted
-
-
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("put"), st.integers(0, 40)),
-        st.tuples(st.just("delete"), st.integers(0, 40)),
-        st.tuples(st.just("seal"), st.just(0)),
-        st.tuples(st.just("write"), st.just(0)),
-        st.tuples(st.just("reopen"), st.just(0)),
-        st.tuples(st.just("scan"), st.integers(0, 40)),
-    ),
-    max_size=60,
-)
-
-
-@given(STEPS)
-@settings(max_examples=60, deadline=None)
-def test_reads_see_every_change_and_a_reopened_state_those_that_were_written(steps: list[tuple[str, int]]) -> None:
-    """In the space of queues, where two hosts must not get into each other's way."""
-    hosts = (b"0123456789", b"0123456799")
-    now: dict[bytes, bytes] = {}
-    durable: dict[bytes, bytes] = {}
-    sealed: list[tuple[Group, dict[bytes, bytes]]] = []
-    with quick_directory() as directory:
-        state = opened_state(directory)
-        for number, (what, which) in enumerate(steps, 1):
-            key = hosts[which % 2] + bytes([which])
-            if what == "put":
-                now[key] = bytes([number])
-                state.put("queue", key, now[key])
-            elif what == "delete":
-                now.pop(key, None)
-                state.delete("queue", key)
-            elif what == "seal":
-                sealed.append((state.seal(number), dict(now)))
-            elif what == "write" and sealed:
-                group, durable = sealed.pop(0)
-                write(state, group)
-            elif what == "reopen":
-                asyncio.run(state.close())
-                state = opened_state(directory)
-                now, sealed = dict(durable), []
-            assert state.get("queue", key) == now.get(key)
-            host = hosts[which % 2]
-            wanted = sorted(pair for pair in now.items() if pair[0].startswith(host))
-            assert state.scan("queue", host, host + b"\xff", 1_000) == wanted
-            assert state.scan("queue", host, host + b"\xff", 3) == wanted[:3]
-        asyncio.run(state.close())
-
-
-@pytest.mark.parametrize("space", SPACES)
-def test_every_space_keeps_its_own_values(state: RocksState, space: str) -> None:
-    key = b"a key of twenty bytes"
-    state.put(space, key, space.encode())
-    assert [other for other in SPACES if state.get(other, key) is not None] == [space]
-    write(state, state.seal(1))
-    assert [other for other in SPACES if state.get(other, key) is not None] == [space]
-    state.delete(space, key)
-    assert state.get(space, key) is None
-    write(state, state.seal(2))
-    assert state.get(space, key) is None
-    assert state.stored(space, key) is None
-
-
-def test_a_group_is_seen_as_a_whole_until_its_write_has_returned(state: RocksState) -> None:
-    state.put("counts", b"a", b"1")
-    first = state.seal(1)
-    state.put("counts", b"a", b"2")
-    second = state.seal(2)
-    assert state.get("counts", b"a") == b"2"
-    assert state.stored("counts", b"a") is None
-    write(state, first)
-    assert state.get("counts", b"a") == b"2"
-    assert state.stored("counts", b"a") == b"1"
-    write(state, second)
-    assert state.get("counts", b"a") == state.stored("counts", b"a") == b"2"
-
-
-def test_groups_are_forgotten_in_their_order(state: RocksState) -> None:
-    state.seal(1)
-    second = state.seal(2)
-    with pytest.raises(AssertionError, match="in order"):
-        state.forget(second)
-
-
-def test_the_open_group_says_how_much_it_changes(directory: Path, state: RocksState) -> None:
-    write(state, state.seal(1))
-    assert state.changed == 0
-    state.put("seen", b"a", b"")
-    state.put("seen", b"a", b"")
-    state.delete("queue", b"b")
-    assert state.changed == 2
-
-
-def test_keys_are_those_of_all_groups(state: RocksState) -> None:
-    for number, key in enumerate((b"a", b"b"), 1):
-        state.put("seen", key, b"")
-        group = state.seal(number)
-        if number == 1:
-            write(state, group)
-    state.put("seen", b"c", b"")
-    assert sorted(state.keys("seen")) == [b"a", b"b", b"c"]
 
 
 def test_a_state_of_another_format_is_refused_and_left_as_it_is(directory: Path) -> None:

@@ -19,6 +19,7 @@ from whimbrel.commit.work import Work
 from whimbrel.disk import Disk
 from whimbrel.error import Damaged
 from whimbrel.facts.api import Facts
+from whimbrel.state.api import State
 from whimbrel.state.group import Group
 
 META_KEY = b"commit"
@@ -26,17 +27,6 @@ META_KEY = b"commit"
 
 class CrawlDamaged(Damaged):
     """The files are not what the last commit says; the message says which, and that nothing was changed."""
-
-
-class Written(Protocol):
-    """The part of the state that the committer needs."""
-
-    @property
-    def failed(self) -> bool: ...
-
-    def write(self, group: Group) -> None: ...
-
-    def stored(self, space: str, key: bytes) -> bytes | None: ...
 
 
 class Closing(Facts, Protocol):
@@ -49,7 +39,7 @@ class Committer:
     """Owns the files of a crawl. `last` is the last commit, durable whatever happens."""
 
     def __init__(
-        self, directory: Path, state: Written, archive: Archive, facts: Closing, disk: Disk, last: Committed
+        self, directory: Path, state: State, archive: Archive, facts: Closing, disk: Disk, last: Committed
     ) -> None:
         self._directory = directory
         self._state = state

@@ -20,6 +20,8 @@ POINTS: Final = (
     "recovery-published",
 )
 """In the order in which a commit reaches them; then those at the end of a crawl, and those when one is resumed."""
+UPGRADE_POINTS: Final = ("upgrade-copied", "upgrade-synced", "upgrade-renamed", "upgrade-replaced")
+"""When a crawl of an earlier version is resumed."""
 
 
 class Crash:
@@ -27,8 +29,9 @@ class Crash:
 
     def __init__(self, armed: str = "") -> None:
         self._point, _, times = armed.partition(":")
-        if self._point and self._point not in POINTS:
-            raise ValueError(f"there is no crash point {self._point!r}; there are: {', '.join(POINTS)}")
+        points = (*POINTS, *UPGRADE_POINTS)
+        if self._point and self._point not in points:
+            raise ValueError(f"there is no crash point {self._point!r}; there are: {', '.join(points)}")
         self._left = int(times or 1)
 
     def reach(self, point: str) -> None:

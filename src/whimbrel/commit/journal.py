@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -23,9 +23,8 @@ from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.observable import Observable
 from whimbrel.parse.api import Handled
-from whimbrel.state.api import State
+from whimbrel.state.api import State, StateError
 from whimbrel.state.group import Group
-from whimbrel.state.rocks import StateError
 
 _T = TypeVar("_T")
 
@@ -72,26 +71,6 @@ class JournalError(StorageTrouble):
     """The last commits of a crawl could not be made; the message says why and what to do."""
 
 
-class Groups(State, Protocol):
-    """A state whose groups can be sealed and written."""
-
-    @property
-    def changed(self) -> int: ...
-
-    def seal(self, number: int) -> Group: ...
-
-    @property
-    def failed(self) -> bool: ...
-
-    def write(self, group: Group) -> None: ...
-
-    def stored(self, space: str, key: bytes) -> bytes | None: ...
-
-    def reopen(self) -> None: ...
-
-    def forget(self, group: Group) -> None: ...
-
-
 class Journal(Provider, Observable):
     """`add` and its like are called by the archivist within one step of the loop, so that a group never splits a visit.
 
@@ -120,7 +99,7 @@ class Journal(Provider, Observable):
         ),
     )
     lasting = frozenset({"directory"})
-    state = Needs(Groups)
+    state = Needs(State)
     clock = Needs(Clock)
 
     async def open(self) -> None:

@@ -155,7 +155,7 @@ def _vitals(running: LiveCrawl, progress: Progress, free: int, used: int) -> Vit
         progress=progress,
         paused=running.gate.paused,
         due_in_s=frontier.due_in_s(),
-        qualifying_most=frontier.config.qualifying,
+        qualifying_most=frontier.qualifying_limit,
         standings=dict(effects.counters.qualifications),
         trap=max(effects.counting.dropped_by_host.items(), key=lambda pair: pair[1], default=("", 0)),
         disk_free_bytes=free,
@@ -167,7 +167,7 @@ def _vitals(running: LiveCrawl, progress: Progress, free: int, used: int) -> Vit
 
 def host_views(running: LiveCrawl, search: str, order: str, most: int) -> list[HostView]:
     """Hosts in memory, which all are that had something to do lately, as they are now."""
-    found = [HostView(*host_row(host)) for host in running.frontier.table.loaded() if search in host.name.site]
+    found = [HostView(*host_row(host)) for host in running.frontier.loaded() if search in host.name.site]
     found.sort(key=lambda view: view.host)
     if order != "host":
         found.sort(key=lambda view: -int(getattr(view, order)))

@@ -7,7 +7,8 @@ import msgspec
 
 from whimbrel.dedupe.api import Earlier
 from whimbrel.flow import Needs, Provider
-from whimbrel.state.api import State
+from whimbrel.state.api import SLOT_BYTES, State
+from whimbrel.url.key import content_slot
 
 _SPACE: Final = "content"
 _KEY_BYTES: Final = 16
@@ -17,7 +18,7 @@ _CACHED: Final = 50_000
 
 
 class RocksContent(Provider):
-    """Owns the space `content`: the first 16 bytes of a digest, and a URL with a time in MessagePack.
+    """Owns the space `content`: the slot and the first 16 bytes of a digest, and a URL with a time in MessagePack.
 
     The cache holds what was found or claimed, never an absence: other URLs bring the same bytes again and again, but a
     new payload is asked for once.
@@ -34,7 +35,7 @@ class RocksContent(Provider):
         self._encode = msgspec.msgpack.Encoder().encode
 
     def find(self, digest: bytes, found: Callable[[Earlier | None], None]) -> None:
-        found(self._find(digest[:_KEY_BYTES]))
+        found(self._find(content_key(digest)))
 
     def _find(self, key: bytes) -> Earlier | None:
         known = self._young.get(key)
@@ -51,7 +52,7 @@ class RocksContent(Provider):
         return known
 
     def claim(self, digest: bytes, capture: Earlier) -> Earlier | None:
-        key = digest[:_KEY_BYTES]
+        key = content_key(digest)
         earlier = None if key == self._absent else self._find(key)
         if earlier is None:
             self._absent = b""
@@ -63,3 +64,7 @@ class RocksContent(Provider):
         self._young[key] = capture
         if len(self._young) > _CACHED // 2:
             self._old, self._young = self._young, {}
+
+
+def content_key(digest: bytes) -> bytes:
+    return content_slot(digest).to_bytes(SLOT_BYTES, "big") + digest[:_KEY_BYTES]

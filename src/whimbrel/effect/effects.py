@@ -1,7 +1,5 @@
 """What a visit changes: all its effects, applied in one step to the open group."""
 
-from typing import Protocol
-
 from whimbrel.clock import Clock
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.hostrow import host_row
@@ -13,7 +11,6 @@ from whimbrel.effect.counting import Counting
 from whimbrel.effect.scope_lead import ScopeLeads
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.frontier.api import Frontier
-from whimbrel.frontier.host import Host
 from whimbrel.outcome import Outcome, asks_to_slow_down
 from whimbrel.outcome.classify import classify_document, classify_refusal
 from whimbrel.outcome.retry import RetryPolicy
@@ -21,27 +18,8 @@ from whimbrel.parse.api import Parsed
 from whimbrel.qualify.api import Qualification
 from whimbrel.route.distributor import Routed
 from whimbrel.route.router import Route, Router
+from whimbrel.url import restore
 from whimbrel.visit import Discovered, HostName, Visit, VisitResult
-
-
-class Flushing(Frontier, Protocol):
-    """A frontier that keeps changes in memory until a group is sealed."""
-
-    @property
-    def hosts(self) -> int: ...
-
-    @property
-    def queued(self) -> int: ...
-
-    def flush(self) -> list[Host]: ...
-
-    def note_all(self) -> None: ...
-
-    def qualified(self, name: HostName, found: Qualification) -> None: ...
-
-    def unqualified(self, name: HostName) -> None: ...
-
-    def requeue(self, found: Discovered) -> None: ...
 
 
 class EffectsConfig(Config, frozen=True):
@@ -78,7 +56,7 @@ class Effects(Provider):
         ),
     )
     journal = Needs(Journal)
-    frontier = Needs(Flushing)
+    frontier = Needs(Frontier)
     router = Needs(Router)
     content = Needs(ContentSeen)
     clock = Needs(Clock)
@@ -104,8 +82,9 @@ class Effects(Provider):
         return not verdict
 
     def requeue(self, found: Discovered, outcome: str, reason: str) -> None:
-        """A URL that ended like this is visited once more."""
-        self.frontier.requeue(found)
+        """A URL that ended like this is visited once more, unless it is queued already."""
+        if not self.frontier.requeue(found):
+            return
         self.journal.add_requeued(found.url.text, found.source)
         self.counting.count_requeued(outcome, reason)
 
@@ -186,7 +165,7 @@ class Effects(Provider):
         self.router.remember(route)
 
     def _drop(self, url: str, reason: str, source: str) -> None:
-        if self.frontier.drop(url):
+        if self.frontier.drop(restore(url)):
             self._record_drop(url, reason, source)
 
     def _record_drop(self, url: str, reason: str, source: str) -> None:
@@ -196,9 +175,7 @@ class Effects(Provider):
     def _write_down(self) -> None:
         """Before a group is sealed."""
         for host in self.frontier.flush():
-            if host.noted or not host.record.queued:
-                host.noted = False
-                self.journal.add_host(host_row(host))
+            self.journal.add_host(host_row(host))
         self.counters.queued = self.frontier.queued
         self.counters.hosts = self.frontier.hosts
 

@@ -10,12 +10,12 @@ class QueryCounts:
         self._state = state
         self._keys = keys
 
-    def admit(self, url: Url, most: int | None) -> bool:
-        """Count it; false when there are too many already."""
+    def admit(self, slot: bytes, url: Url, most: int | None) -> bool:
+        """Count a URL of this slot; false when there are too many of its like already."""
         group = query_group(url) if most is not None else None
         if group is None or most is None:
             return True
-        key = self._keys.url(group)
+        key = slot + self._keys.url(group)
         found = self._state.get("counts", key)
         count = 1 + (0 if found is None else int.from_bytes(found, "little"))
         if count > most:

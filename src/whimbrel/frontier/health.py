@@ -6,8 +6,8 @@ from whimbrel.frontier.host import HostRecord
 from whimbrel.visit import VisitResult
 
 
-def judged(record: HostRecord, ending: VisitResult, park_after: int, park_s: Sequence[float]) -> float:
-    """Enter a visit's ending into a host's record; returns for how many seconds the host is to be parked, 0 if not.
+def record_result(record: HostRecord, ending: VisitResult, park_after: int, park_s: Sequence[float]) -> float:
+    """Enter how a visit ended into a host's record; returns for how many seconds the host is to be parked, 0 if not.
 
     After `park_after` failures in a row, of connections, TLS or DNS, it is parked with its whole queue, longer each
     time; after the last time it is given up, and its URLs end with the reason of the last failure.
@@ -31,7 +31,7 @@ def judged(record: HostRecord, ending: VisitResult, park_after: int, park_s: Seq
     return park_s[record.parked - 1]
 
 
-def forgiven(record: HostRecord) -> None:
+def reset_health(record: HostRecord) -> None:
     """As if it had never failed; a host that is not qualified is asked again."""
     record.given_up = ""
     record.parked = record.failures_in_row = 0

@@ -5,43 +5,18 @@ from typing import Final
 
 import msgspec
 
+from whimbrel.frontier.api import HostSummary
 from whimbrel.qualify.api import Qualification
 from whimbrel.qualify.robots import RobotsRules
-from whimbrel.state.api import State
-from whimbrel.url import Url, restore, slot
+from whimbrel.state.api import SLOT_BYTES, State
+from whimbrel.url import Url, slot
 from whimbrel.url.domain import Domains
 from whimbrel.url.key import Keys
-from whimbrel.visit import Discovered, HostName, Request, Visit, pack_details, unpack_details
+from whimbrel.visit import HostName
 
 _EVICTED_AT_ONCE: Final = 4
 BUFFER: Final = 128
 """Entries of a queue that are read ahead."""
-
-
-class Entry(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A queued URL."""
-
-    url: str
-    depth: int
-    redirects: int
-    attempt: int
-    source: str
-    details: bytes = b""
-    """Of its request (`visit.pack_details`); empty for a plain one."""
-
-
-def new_entry(found: Discovered) -> Entry:
-    return Entry(found.url.text, found.depth, found.redirects, 1, found.source, pack_details(found.request))
-
-
-def next_try(visit: Visit) -> Entry:
-    """The entry of a visit that is to be made again."""
-    details = pack_details(visit.request)
-    return Entry(visit.url.text, visit.depth, visit.redirects, visit.attempt + 1, visit.source, details)
-
-
-def entry_request(entry: Entry) -> Request:
-    return unpack_details(restore(entry.url), entry.details)
 
 
 class HostRecord(msgspec.Struct, array_like=True):
@@ -74,12 +49,12 @@ class HostRecord(msgspec.Struct, array_like=True):
     last_error: str = ""
     unruled: bool = False
     """The user says that it may be visited although its robots.txt cannot be obtained."""
+    number: int = 0
+    """Entries that were ever queued for it: what makes their keys unique. 0 only for a host that nobody knows."""
 
 
-_encode_record: Final = msgspec.msgpack.Encoder().encode
-_decode_record: Final = msgspec.msgpack.Decoder(HostRecord).decode
-encode_entry: Final = msgspec.msgpack.Encoder().encode
-decode_entry: Final = msgspec.msgpack.Decoder(Entry).decode
+encode_host: Final = msgspec.msgpack.Encoder().encode
+decode_host: Final = msgspec.msgpack.Decoder(HostRecord).decode
 
 
 class Host:
@@ -140,6 +115,24 @@ def _insert_descending(buffer: list[tuple[bytes, bytes]], key: bytes, value: byt
     buffer.insert(low, (key, value))
 
 
+def summary_of(host: Host) -> HostSummary:
+    record, name = host.record, host.record.name
+    found = record.qualification
+    standing, until_s, address, at_s, status, failures, delay_s = "new", None, "", None, 0, 0, 0.0
+    if found is not None:
+        standing, until_s, at_s = found.standing, found.until_s, found.robots_at_s or None
+        address = found.addresses[0] if found.addresses else ""
+        status, failures, delay_s = found.robots_status, found.failures, found.crawl_delay_s
+    if record.given_up:
+        standing = "given-up"
+    elif record.parked:
+        standing = "parked"
+    return HostSummary(
+        *(name, address, standing, until_s, at_s, status, failures, delay_s),
+        *(record.queued, record.fetched, record.failed, record.last_error),
+    )
+
+
 class HostTable:
     """Hosts by their ten bytes: a slot and a keyed hash. Keeps the latest in memory; changed ones go to the open
     group when it is sealed, and are not forgotten before."""
@@ -158,10 +151,14 @@ class HostTable:
         found = self._ids.get(site)
         if found is None:
             where = slot(self._domains.registered(host) if self._by_domain else host)
-            found = self._ids[site] = where.to_bytes(2, "big") + self._keys.host(site)
+            found = self._ids[site] = where.to_bytes(SLOT_BYTES, "big") + self._keys.host(site)
             if len(self._ids) > self._most:
                 self._ids.popitem(last=False)
         return found
+
+    def url_key(self, url: Url) -> bytes:
+        """What a URL is known by: its slot and the hash of its text."""
+        return self.id_of(url.site, url.host)[:SLOT_BYTES] + self._keys.url(url.text)
 
     def of(self, url: Url) -> Host:
         """The host of a URL, a new one if nobody knows it."""
@@ -171,7 +168,8 @@ class HostTable:
         if host is None:
             host = self._load(id_)
             if host is None:
-                name = HostName(site, url.scheme, url.host, url.port, self._domains.registered(url.host))
+                domain, where = self._domains.registered(url.host), int.from_bytes(id_[:SLOT_BYTES], "big")
+                name = HostName(site, url.scheme, url.host, url.port, domain, where)
                 host = Host(id_, HostRecord(name), whole=True)
             self._keep(host)
         return host
@@ -207,16 +205,41 @@ class HostTable:
         """Every host in memory."""
         return list(self._hosts.values())
 
-    def flush(self) -> list[Host]:
-        """Write what changed to the open group; returns those hosts."""
+    def flush(self) -> list[HostSummary]:
+        """Write what changed to the open group; returns the hosts whose rows are out of date."""
         changed, self._changed = self._changed, []
+        stale: list[HostSummary] = []
         for host in changed:
             host.changed = False
-            self._state.put("hosts", host.id, _encode_record(host.record))
+            self._state.put("hosts", host.id, encode_host(host.record))
+            if host.noted or not host.record.queued:
+                host.noted = False
+                stale.append(summary_of(host))
         self._evict(len(changed))
-        return changed
+        return stale
 
-    def remember_robots(self, host: Host, text: str) -> None:
+    def forget(self, slot: bytes) -> None:
+        """Nothing of a slot is kept in memory any more; what changed in it is lost."""
+        self._changed = [host for host in self._changed if not host.id.startswith(slot)]
+        for id_ in [id_ for id_ in self._hosts if id_.startswith(slot)]:
+            del self._hosts[id_]
+
+    def qualify(self, host: Host, found: Qualification, note: str) -> None:
+        """Keep the qualifier's answer; `note` is for people."""
+        record = host.record
+        self._remember_robots(host, found.robots)
+        record.qualification = msgspec.structs.replace(found, robots="")
+        record.ruled = bool(found.robots)
+        host.rules = None
+        if found.standing == "for-good":
+            record.given_up = found.reason or "robots-unreachable"
+        error = "; ".join(filter(None, (found.detail, note)))
+        if error:
+            record.last_error = error
+        host.noted = True
+        self.change(host)
+
+    def _remember_robots(self, host: Host, text: str) -> None:
         if text:
             self._state.put("robots", host.id, text.encode("utf-8", "surrogateescape"))
         else:
@@ -226,9 +249,14 @@ class HostTable:
         found = self._state.get("robots", host.id)
         return "" if found is None else found.decode("utf-8", "surrogateescape")
 
+    def rules(self, host: Host, agent: str) -> RobotsRules:
+        if host.rules is None:
+            host.rules = RobotsRules.parse(self.robots(host), agent)
+        return host.rules
+
     def _load(self, id_: bytes) -> Host | None:
         found = self._state.get("hosts", id_)
-        return None if found is None else Host(id_, _decode_record(found), whole=False)
+        return None if found is None else Host(id_, decode_host(found), whole=False)
 
     def _keep(self, host: Host) -> None:
         self._hosts[host.id] = host

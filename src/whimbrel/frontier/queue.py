@@ -1,22 +1,41 @@
 """The queues of hosts and the URLs that wait to be tried again, as changes of the state."""
 
-from whimbrel.frontier.host import BUFFER, Entry, Host, HostTable, decode_entry, encode_entry
-from whimbrel.frontier.order import Order, class_of, end_of, head_key, queue_key
-from whimbrel.frontier.schedule import due_key, due_of
+from whimbrel.frontier.entry import (
+    NEW_URL,
+    QueueEntry,
+    UrlRecord,
+    decode_entry,
+    decode_url,
+    encode_entry,
+    encode_url,
+)
+from whimbrel.frontier.host import BUFFER, Host, HostTable
+from whimbrel.frontier.order import (
+    HOST_BYTES,
+    Order,
+    class_of,
+    end_of,
+    head_key,
+    queue_key,
+    retry_key,
+    time_of,
+    waiting_key,
+)
 from whimbrel.state.api import State
-from whimbrel.url import Url
+from whimbrel.url import Url, restore
 
 _WOKEN_AT_ONCE = 1_000
+_TIME_BYTES = 8
 _NEVER = float("inf")
 
 
 class Queues:
-    """`number` counts every entry ever made; it is what makes keys unique, and is kept by the frontier."""
+    """All entries of a host are in its part of `queue`, also those that wait to be tried again; `retry` has the keys of
+    these by time, and can be rebuilt from them. The record of a URL in `urls` knows the key of its entry."""
 
-    def __init__(self, state: State, table: HostTable, order: Order, number: int, changes: int = 0) -> None:
+    def __init__(self, state: State, table: HostTable, order: Order, changes: int = 0) -> None:
         self._state = state
         self._table = table
-        self.number = number
         self.arrange(order, changes)
         self._retry_s = 0.0
         """No entry waits to be tried again before this; 0 is not known yet."""
@@ -26,14 +45,35 @@ class Queues:
         self._order = order
         self._class = class_of(changes)
 
-    def push(self, host: Host, url: Url, entry: Entry, *, first: bool) -> None:
-        self.number += 1
+    def push(self, host: Host, url: Url, url_key: bytes, entry: QueueEntry, *, first: bool, known: UrlRecord) -> None:
+        """Queue a URL; `known` is its record so far."""
+        record = host.record
+        record.number += 1
         if first:
-            key = head_key(host.id, self.number)
+            key = head_key(host.id, record.number)
         else:
-            key = queue_key(self._order, host.id, url, entry.depth, self.number, self._class)
-        host.record.queued += 1
+            key = queue_key(self._order, host.id, url, entry.depth, record.number, self._class)
+        record.queued += 1
         self._put(host, key, encode_entry(entry))
+        self._point(url_key, key, known)
+
+    def record(self, url_key: bytes) -> UrlRecord | None:
+        """What is kept of a URL; None when it is not known."""
+        found = self._state.get("urls", url_key)
+        return None if found is None else decode_url(found)
+
+    def entry(self, record: UrlRecord) -> QueueEntry | None:
+        """The entry of a URL; None when it is not queued."""
+        found = self._state.get("queue", record.entry) if record.entry else None
+        return None if found is None else decode_entry(found)
+
+    def _point(self, url_key: bytes, key: bytes, known: UrlRecord) -> None:
+        self._state.put("urls", url_key, encode_url(UrlRecord(key, known.credit, known.due_s)))
+
+    def _move(self, entry: QueueEntry, key: bytes) -> None:
+        """The entry of a URL has another key from now on."""
+        url_key = self._table.url_key(restore(entry.url))
+        self._point(url_key, key, self.record(url_key) or NEW_URL)
 
     def _put(self, host: Host, key: bytes, value: bytes) -> None:
         self._state.put("queue", key, value)
@@ -43,7 +83,7 @@ class Queues:
         host.insert(key, value)
         self._table.change(host)
 
-    def peek(self, host: Host) -> tuple[bytes, Entry] | None:
+    def peek(self, host: Host) -> tuple[bytes, QueueEntry] | None:
         """The next entry; None when the queue is empty, or all of it is under way."""
         if not host.buffer and not host.whole:
             self._refill(host)
@@ -57,19 +97,31 @@ class Queues:
         key, _ = host.buffer.pop()
         host.out.add(key)
 
-    def settle(self, host: Host, key: bytes) -> None:
+    def put_back(self, host: Host, key: bytes) -> None:
+        """An entry that was under way waits again where it was."""
+        host.out.discard(key)
+        value = self._state.get("queue", key)
+        if value is None:
+            raise AssertionError(f"an entry under way is not in its queue: {key.hex()}")
+        host.insert(key, value)
+
+    def remove(self, host: Host, key: bytes) -> None:
         """An entry that was under way is done with."""
         self._state.delete("queue", key)
         host.out.discard(key)
         host.record.queued -= 1
         self._move_head(host)
 
-    def postpone(self, host: Host, key: bytes, entry: Entry, due_s: float) -> None:
+    def postpone(self, host: Host, key: bytes, entry: QueueEntry, due_s: float) -> None:
         """An entry that was under way is to be tried again, not before a time."""
         self._state.delete("queue", key)
         host.out.discard(key)
         self._move_head(host)
-        self._state.put("retry", due_key(due_s, key), encode_entry(entry))
+        host.record.number += 1
+        waiting = waiting_key(host.id, due_s, host.record.number)
+        self._state.put("queue", waiting, encode_entry(entry))
+        self._state.put("retry", retry_key(waiting), b"")
+        self._move(entry, waiting)
         host.record.waiting += 1
         self._retry_s = min(self._retry_s, due_s)
 
@@ -80,19 +132,28 @@ class Queues:
         found = self._state.scan("retry", b"", b"\xff", _WOKEN_AT_ONCE)
         woken = []
         self._retry_s = _NEVER
-        for key, value in found:
-            if due_of(key) > now_s:
-                self._retry_s = due_of(key)
+        for key, _ in found:
+            if time_of(key) > now_s:
+                self._retry_s = time_of(key)
                 break
-            host = self._table.get(key[8:18])
-            self._state.delete("retry", key)
-            self.number += 1
-            host.record.waiting -= 1
-            self._put(host, head_key(host.id, self.number), value)
-            woken.append(host)
+            woken.append(self._wake(key[_TIME_BYTES:], key))
         if len(woken) == _WOKEN_AT_ONCE:
             self._retry_s = now_s
         return woken
+
+    def _wake(self, waiting: bytes, by_time: bytes) -> Host:
+        host = self._table.get(waiting[:HOST_BYTES])
+        value = self._state.get("queue", waiting)
+        if value is None:
+            raise AssertionError(f"an entry that waits is not in its queue: {waiting.hex()}")
+        self._state.delete("retry", by_time)
+        self._state.delete("queue", waiting)
+        host.record.number += 1
+        host.record.waiting -= 1
+        key = head_key(host.id, host.record.number)
+        self._put(host, key, value)
+        self._move(decode_entry(value), key)
+        return host
 
     @property
     def retry_s(self) -> float | None:

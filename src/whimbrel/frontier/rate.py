@@ -5,6 +5,7 @@ from typing import Final
 _BURST_S: Final = 1.0
 """What may be caught up on, when the loop was busy elsewhere: with less of it a busy machine is slower than it was
 asked to be, with more a crawl that had nothing to do bursts."""
+_LATELY_S: Final = 0.1
 
 
 class Rate:
@@ -28,9 +29,9 @@ class Rate:
         if not bytes_per_s:
             self._paid_s = None
 
-    @property
-    def limited(self) -> bool:
-        return bool(self._page_s or self._bytes_per_s)
+    def holds_back(self, now_s: float) -> bool:
+        """Whether a limit sets the pace: it has let something out only lately."""
+        return bool(self._page_s or self._bytes_per_s) and now_s < self.free_s + _LATELY_S
 
     def close(self, until_s: float) -> None:
         self.free_s = max(self.free_s, until_s)

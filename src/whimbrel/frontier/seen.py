@@ -1,9 +1,10 @@
-"""URL-seen: exact on disk, or a Bloom filter in front of the same keys."""
+"""URL-seen: exact on disk, or a Bloom filter in front of the same keys.
+
+Both own the keys of the space `urls`; the frontier writes where a URL's entry is as their values."""
 
 import asyncio
 import math
-from collections.abc import Iterator
-from typing import Final, Protocol
+from typing import Final
 
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.state.api import State
@@ -45,9 +46,9 @@ class DiskSeen(Provider):
             self._remember(key)
             return False
         state = self.state
-        known = state.get("seen", key) is not None
+        known = state.get("urls", key) is not None
         if not known:
-            state.put("seen", key, b"")
+            state.put("urls", key, b"")
         self._remember(key)
         return not known
 
@@ -64,10 +65,6 @@ class BloomConfig(Config, frozen=True):
     """The share of new URLs that it takes for known at that size: these are never visited."""
 
 
-class StoredKeys(State, Protocol):
-    def keys(self, space: str) -> Iterator[bytes]: ...
-
-
 class BloomSeen(Provider):
     """A Bloom filter in memory. Exact keys are written all the same, so that the exact provider can take over at any
     time, and the filter is built from them when the crawl is resumed, or when it takes the exact provider's place in a
@@ -75,7 +72,7 @@ class BloomSeen(Provider):
     knows, which are most, nobody asks the disk."""
 
     Config = BloomConfig
-    state = Needs(StoredKeys)
+    state = Needs(State)
 
     async def open(self) -> None:
         config: BloomConfig = self.config
@@ -83,21 +80,22 @@ class BloomSeen(Provider):
         self._hashes = max(1, round(bits / config.urls * math.log(2)))
         self._size = bits
         self._bits = bytearray((bits + 7) // 8)
-        for number, key in enumerate(self.state.keys("seen"), 1):
+        for number, key in enumerate(self.state.keys("urls"), 1):
             self._mark(key)
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
 
     def add(self, key: bytes) -> bool:
-        if not self._mark(key) or self.state.get("seen", key) is not None:
+        if not self._mark(key) or self.state.get("urls", key) is not None:
             return False
-        self.state.put("seen", key, b"")
+        self.state.put("urls", key, b"")
         return True
 
     def _mark(self, key: bytes) -> bool:
         """Set the bits of a key; true when one of them was not set."""
         bits, size = self._bits, self._size
-        at, step = int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little") | 1
+        # After the slot, which says little, there are 128 bits of a hash.
+        at, step = int.from_bytes(key[-16:-8], "little"), int.from_bytes(key[-8:], "little") | 1
         new = False
         for _ in range(self._hashes):
             where = at % size

@@ -15,21 +15,6 @@ class TraversalConfig(Config, frozen=True):
     """When nothing is under way and nothing is due within this time, the crawl ends with work left."""
 
 
-class Qualifying(Frontier, Protocol):
-    """A frontier that knows which hosts are to be qualified."""
-
-    def take_host(self) -> HostDue | None: ...
-
-    def shut(self) -> None:
-        """Nothing more is to be begun: the qualifier's hosts stay as they are."""
-
-    @property
-    def qualifying(self) -> int: ...
-
-    @property
-    def paused(self) -> bool: ...
-
-
 class Committing(Protocol):
     """Whoever makes results durable, and may fall behind."""
 
@@ -52,7 +37,7 @@ class Traversal(Async):
     live = frozenset({"patience_s"})
     visits = Out(Visit)
     hosts = Out(HostDue)
-    frontier = Needs(Qualifying)
+    frontier = Needs(Frontier)
     journal = Needs(Committing)
     effects = Needs(Refusals)
 

@@ -12,6 +12,8 @@ import msgspec
 
 from whimbrel.archive.cdxj import index_path
 from whimbrel.commit.committed import Committed, NotACrawl, read_committed
+from whimbrel.commit.crash import Crash
+from whimbrel.commit.upgrade import OLD, upgrade
 from whimbrel.error import UsageError
 from whimbrel.flow import Job, Plan, Registry, Report, Timeouts, check
 from whimbrel.frontier.disk import DiskFrontier
@@ -82,10 +84,11 @@ def resume(
     attend: Attend | None = None,
 ) -> RunResult:
     """Go on with the crawl in a directory, wherever and however it ended."""
-    if not (directory / "state").is_dir() and not (directory / JOB_FILE).is_file():
+    if not any((directory / name).is_dir() for name in ("state", OLD)) and not (directory / JOB_FILE).is_file():
         raise CrawlError(f"{directory} holds no crawl; begin one with `whimbrel crawl SEED --into {directory}`")
     finished = _finished(directory)
     if finished is not None:
+        upgrade_state(given, directory, say)
         say(f"{directory} is done: nothing is left to do")
         return RunResult(report=Report("done"), progress=final(finished), committed=finished)
     plan, found = plan_of(given, directory, rules)
@@ -96,11 +99,20 @@ def resume(
             "program with run(…, resume=True), or name its file: whimbrel resume --with FILE.py"
         )
     _check_lasting(given, plan, directory)
+    upgrade_state(given, directory, say)
     with handler_providers(known) as ready:
         kept = stored_job(directory) if (directory / JOB_FILE).is_file() else given
         job = Job(plan, found, providers=ready, timeouts=_TIMEOUTS)
         running = LiveCrawl(given, kept, job, directory, found, rules, show, say)
         return _run(running, stop or StopRequest(), attend)
+
+
+def upgrade_state(given: ResolvedOptions, directory: Path, say: Say) -> None:
+    """Bring the state of an earlier version to the present format; nothing happens to any other."""
+    settings = given.options.set
+    mode = settings.get("frontier", {}).get("mode", given.options.mode)
+    crash = Crash(settings.get("journal", {}).get("crash_at", ""))
+    upgrade(directory, by_domain=mode == "broad", say=say, crash=crash)
 
 
 def _check_lasting(given: ResolvedOptions, plan: Plan, directory: Path) -> None:
@@ -210,7 +222,7 @@ async def _watch(running: LiveCrawl) -> None:
 def _limit(given: ResolvedOptions, job: Job, final: Progress) -> str:
     frontier = job.graph.providers.get(FRONTIER)
     if isinstance(frontier, DiskFrontier) and frontier.exhausted:
-        return f"--max-pages {frontier.config.max_pages}"
+        return f"--max-pages {frontier.page_limit}"
     return _reached(given, final)
 
 

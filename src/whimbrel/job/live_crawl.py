@@ -9,6 +9,7 @@ from whimbrel.commit.journal import Journal
 from whimbrel.effect.effects import Effects
 from whimbrel.effect.seeding import Seeding
 from whimbrel.flow import Job, Registry
+from whimbrel.frontier.api import Frontier
 from whimbrel.frontier.disk import DiskFrontier
 from whimbrel.frontier.gate import Gate
 from whimbrel.handle.rule import HandlerRules
@@ -44,7 +45,7 @@ class LiveCrawl:
         return self.job.state in ("running", "draining")
 
     @property
-    def frontier(self) -> DiskFrontier:
+    def frontier(self) -> Frontier:
         return provider(self.job, part_name.FRONTIER, DiskFrontier)
 
     @property

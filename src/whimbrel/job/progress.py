@@ -11,11 +11,9 @@ from whimbrel.commit.committed import Committed
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.journal import Journal
 from whimbrel.flow import Report
-from whimbrel.frontier.disk import DiskFrontier
+from whimbrel.frontier.api import Frontier
 
 _WINDOW_S: Final = 10.0
-_RATE_S: Final = 0.1
-"""A limit that has let something out so lately is what sets the pace."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,9 +88,7 @@ class ProgressMeter:
         self._history: deque[tuple[float, int, float]] = deque()
         """Time, visits, and CPU time of the process."""
 
-    def measure(
-        self, frontier: DiskFrontier, journal: Journal, queues: Mapping[str, int], connections: int
-    ) -> Progress:
+    def measure(self, frontier: Frontier, journal: Journal, queues: Mapping[str, int], connections: int) -> Progress:
         now_s = time.monotonic()
         counters = journal.counters
         visited = counters.visits
@@ -142,7 +138,7 @@ def _counted(counters: Counters) -> dict[str, Any]:
     }
 
 
-def _bound_by(frontier: DiskFrontier, journal: Journal, connections: int) -> str:
+def _bound_by(frontier: Frontier, journal: Journal, connections: int) -> str:
     if frontier.paused:
         return "the operator, who paused it (`whimbrel control DIR unpause`)"
     if journal.trouble:
@@ -154,14 +150,13 @@ def _bound_by(frontier: DiskFrontier, journal: Journal, connections: int) -> str
     return _limit(frontier) or _wait(frontier) or "this machine's processor"
 
 
-def _limit(frontier: DiskFrontier) -> str:
+def _limit(frontier: Frontier) -> str:
     if frontier.exhausted:
         return "the limit on pages"
-    limited = frontier.rate.limited and frontier.clock.now_s() < frontier.rate.free_s + _RATE_S
-    return "the limit on speed" if limited else ""
+    return "the limit on speed" if frontier.limited else ""
 
 
-def _wait(frontier: DiskFrontier) -> str:
+def _wait(frontier: Frontier) -> str:
     if frontier.qualifying and not frontier.visiting:
         return "DNS and robots.txt of new hosts"
     due_s = frontier.due_in_s()

@@ -20,6 +20,9 @@ from whimbrel.handle.page import RawPage
 from whimbrel.handle.pool import HandlerCode, HandlerPool, HandlerPoolConfig, HandlerPoolLost
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.handle.runner import handler_code
+from whimbrel.job.crawl import upgrade_state
+from whimbrel.job.options import JOB_FILE
+from whimbrel.job.stored import stored_job
 from whimbrel.query.latest import latest_snapshot
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.sql import Query, QueryConfig
@@ -68,6 +71,8 @@ def reparse(
     none, QueryFailed if `where` is no condition, HandlerPoolLost if the workers' parent process was killed.
     """
     snapshot = latest_snapshot(directory)
+    if (directory / JOB_FILE).is_file():
+        upgrade_state(stored_job(directory), directory, lambda _: None)
     config = HandlerPoolConfig(processes, time_limit_s, _BATCH)
     with handler_code(rules) as code:
         return uvloop.run(_Again(directory, snapshot, code, show).run(config, where))

@@ -37,6 +37,10 @@ class Group:
                 for key, value in part.items():
                     yield space, key, value
 
+    def parts(self, space: str) -> Iterator[Changes]:
+        """The changes in each part of a space; not to be written to."""
+        yield from self._spaces[space].values()
+
     def keys(self, space: str) -> Iterator[bytes]:
         for part in self._spaces[space].values():
             yield from part

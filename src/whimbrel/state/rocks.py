@@ -8,39 +8,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from whimbrel.error import Busy, Damaged, StorageTrouble, UsageError, WhimbrelError
 from whimbrel.flow import Config, Provider
-from whimbrel.state.api import SPACES
+from whimbrel.state.api import SPACES, StateDamaged, StateError, StateFull, StateLocked, StateTooNew, StateTooOld
 from whimbrel.state.group import Group, merged
+from whimbrel.state.secret import crawl_secret
 
-FORMAT: Final = b"1"
+FORMAT: Final = b"2"
 """Version of the keys and values; an upgrade rewrites what differs and then this."""
-_FORMAT_KEY: Final = b"format"
+FORMAT_KEY: Final = b"format"
 _METADATA_BLOCK_BYTES: Final = 16_384
 _FILTER_SHARE: Final = 0.02
 """Of a write buffer."""
 _REOPEN_BYTES: Final = 1_000_000
 """Besides its logs, which it writes out as files when it is opened: a manifest, options and the like."""
-
-
-class StateError(WhimbrelError):
-    """The state cannot be used; the message says why and what to do."""
-
-
-class StateLocked(StateError, Busy):
-    """Another process has it open."""
-
-
-class StateTooNew(StateError, UsageError):
-    """A later version of Whimbrel wrote it."""
-
-
-class StateDamaged(StateError, Damaged):
-    """It cannot be opened."""
-
-
-class StateFull(StateError, StorageTrouble):
-    """There is no room to open it again after a write that failed."""
 
 
 class RocksConfig(Config, frozen=True):
@@ -62,11 +42,13 @@ class RocksState(Provider):
     Config = RocksConfig
     fixed = "everything that is known is in it"
     lasting = frozenset({"directory"})
+    folder = "state"
+    """Where the database is, in the crawl's directory."""
 
     async def open(self) -> None:
         from rocksdict import Cache
 
-        self._path = Path(self.config.directory) / "state"
+        self._path = Path(self.config.directory) / self.folder
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._cache = Cache(self.config.cache_bytes)
         self._sealed: deque[Group] = deque()
@@ -75,6 +57,11 @@ class RocksState(Provider):
         """A write failed: RocksDB takes no other until it is opened anew."""
         self._attach()
         self._check_format()
+        try:
+            self.secret = crawl_secret(Path(self.config.directory), self)
+        except StateError:
+            self._detach()
+            raise
 
     def _attach(self, *, read_only: bool = False) -> None:
         from rocksdict import AccessType, Rdict
@@ -98,15 +85,12 @@ class RocksState(Provider):
             self._database.close()
 
     def _check_format(self) -> None:
-        found = self.get("meta", _FORMAT_KEY)
+        found = self.get("meta", FORMAT_KEY)
         if found is None:
-            self.put("meta", _FORMAT_KEY, FORMAT)
+            self.put("meta", FORMAT_KEY, FORMAT)
         elif found != FORMAT:
             self._detach()
-            raise StateTooNew(
-                f"{self._path} has format {found.decode(errors='replace')}; this version of Whimbrel reads "
-                f"{FORMAT.decode()}. Nothing was changed; go on with the version that wrote it, or a later one"
-            )
+            raise wrong_format(self._path, found)
 
     def _options(self, *, point: bool) -> Any:
         from rocksdict import BlockBasedIndexType, BlockBasedOptions, DBCompressionType, Options
@@ -180,6 +164,10 @@ class RocksState(Provider):
     def scan(self, space: str, start: bytes, end: bytes, most: int) -> list[tuple[bytes, bytes]]:
         layers = [group.part(space, start) for group in self._sealed]
         layers.append(self._open.part(space, start))
+        return merged(layers, self._stored(space, start, end), start, end, most)
+
+    def pairs(self, space: str, start: bytes, end: bytes, most: int) -> list[tuple[bytes, bytes]]:
+        layers = [part for group in (*self._sealed, self._open) for part in group.parts(space)]
         return merged(layers, self._stored(space, start, end), start, end, most)
 
     def _stored(self, space: str, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -256,6 +244,26 @@ class RocksState(Provider):
 def _cannot_open(path: Path, error: Exception) -> StateError:
     if "lock" in str(error).lower():
         return StateLocked(f"{path.parent} is being crawled by another process; wait for it, or stop it first")
+    if "column families not opened: seen" in str(error).lower():
+        return wrong_format(path, b"1")
     if "column families not opened" in str(error).lower():
         return StateTooNew(f"{path} was written by a later version of Whimbrel ({error}); nothing was changed")
     return StateDamaged(f"{path} cannot be opened: {error}")
+
+
+def format_of(stored: bytes | None) -> int:
+    """0 when there is none: the first commit was not made yet."""
+    return int(stored) if stored is not None and stored.isdigit() else 0
+
+
+def wrong_format(path: Path, stored: bytes) -> StateError:
+    """Why a state of another format cannot be used. Nothing was changed."""
+    if 0 < format_of(stored) < int(FORMAT):
+        return StateTooOld(
+            f"{path} has format {stored.decode()}, of an earlier version of Whimbrel; `whimbrel resume {path.parent}` "
+            f"brings it to format {FORMAT.decode()}. Nothing was changed"
+        )
+    return StateTooNew(
+        f"{path} has format {stored.decode(errors='replace')}; this version of Whimbrel reads "
+        f"{FORMAT.decode()}. Nothing was changed; go on with the version that wrote it, or a later one"
+    )

@@ -48,6 +48,11 @@ def slot(name: str) -> int:
     return xxhash.xxh3_64_intdigest(name.encode()) % SLOTS
 
 
+def content_slot(digest: bytes) -> int:
+    """The slot of a payload, from its fingerprint: mirrors live on different hosts."""
+    return int.from_bytes(digest[:8], "big") % SLOTS
+
+
 def without(text: str, names: frozenset[str]) -> str:
     """A URL without the query parameters of these names, as they are spelt in it. When none is left, neither is the
     question mark; when none is dropped, not a byte changes."""

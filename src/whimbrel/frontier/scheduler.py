@@ -3,20 +3,21 @@
 from typing import Final
 
 from whimbrel.clock import Clock
+from whimbrel.frontier.due_queue import DueQueue, host_of
 from whimbrel.frontier.gate import Gate
 from whimbrel.frontier.host import Host, HostTable
 from whimbrel.frontier.option import FrontierConfig
-from whimbrel.frontier.schedule import Schedule, host_of
 from whimbrel.qualify.api import Qualification
 from whimbrel.state.api import State
+from whimbrel.visit import VisitResult
 
 ROUNDED_S: Final = 0.001
-"""Schedules round up to whole milliseconds; whoever may go at once must not wait for the next one. And times on disk
+"""Due times round up to whole milliseconds; whoever may go at once must not wait for the next one. And times on disk
 are of another clock: between the two a little is lost."""
 
 
-class Turns:
-    """A host waits in one of three schedules: for a visit, for the qualifier, or because a limit holds it back.
+class HostScheduler:
+    """A host waits in one of three queues: for a visit, for the qualifier, or because a limit holds it back.
 
     On disk it stands there as long as it has an entry that can be visited, so nothing is forgotten when the crawl dies.
     """
@@ -27,14 +28,14 @@ class Turns:
         self._gate = gate
         self._clock = clock
         self.wall_s = clock.wall_s() - clock.now_s()
-        """What to add to the monotonic clock's time for schedules, which outlive the process."""
+        """What to add to the monotonic clock's time for due times, which outlive the process."""
         page = max(1, config.due_cached // 8)
         self._visits, self._qualifications, self._held = (
-            Schedule(state, kind, most=config.due_cached, page=page) for kind in (b"\0", b"\1", b"\2")
+            DueQueue(state, kind, most=config.due_cached, page=page) for kind in (b"\0", b"\1", b"\2")
         )
 
     def next(self, now_s: float, *, asking: bool) -> Host | None:
-        """A host whose turn it is, out of its schedule; `asking`: the qualifier has room.
+        """A host whose turn it is, out of its queue; `asking`: the qualifier has room.
 
         A new host is begun only when nobody else can be visited: so the hosts under way are few, and the connection
         that brought a host's robots.txt brings its pages, too. A TLS handshake costs more than a page.
@@ -57,13 +58,13 @@ class Turns:
         return min((time_s - self.wall_s for time_s in (visit_s, ask_s) if time_s is not None), default=None)
 
     def wait(self, host: Host) -> None:
-        """Back into a schedule, or out of all when there is nothing to do. While refusals are under way it keeps its
+        """Back into a queue, or out of all when there is nothing to do. While refusals are under way it keeps its
         place on disk: when the crawl dies they are made again."""
         host.busy = False
         record = host.record
         if host.pending > 0:
-            schedule, due_s = self._turn(host)
-            self._set(schedule, host, due_s)
+            queue, due_s = self._turn(host)
+            self._set(queue, host, due_s)
         elif record.due and not host.out:
             self._visits.remove(record.due)
             record.due = b""
@@ -73,6 +74,21 @@ class Turns:
         """Its next turn is at a time that others have found."""
         host.busy = False
         self._set(self._visits, host, due_s)
+
+    def leave(self, host: Host, address: str, ending: VisitResult) -> None:
+        """A request is over: the paces begin their delays."""
+        found = host.record.qualification
+        crawl_delay_s = 0.0 if found is None else found.crawl_delay_s
+        delay_s = self._gate.host_delay_s(ending.elapsed_s, crawl_delay_s, host=host.name)
+        self._gate.left(host.name, address, delay_s, status=ending.status)
+        host.busy = False
+
+    def rest(self, host: Host, seconds: float) -> None:
+        """Leave a host alone for a while: it asked for it, or it does not answer."""
+        host.noted = True
+        until_s = self._clock.now_s() + seconds
+        host.record.not_before_s = max(host.record.not_before_s, until_s + self.wall_s)
+        self._gate.hold(host.name, until_s)
 
     def is_held(self, host: Host) -> bool:
         """Whether the host is blocked, or the limit on pages per host has been reached."""
@@ -89,7 +105,7 @@ class Turns:
             if not self.is_held(host):
                 self.wait(host)
 
-    def _turn(self, host: Host) -> tuple[Schedule, float]:
+    def _turn(self, host: Host) -> tuple[DueQueue, float]:
         record = host.record
         at_once_s = self._clock.now_s() - ROUNDED_S
         if record.given_up:
@@ -111,9 +127,9 @@ class Turns:
             due_s = max(due_s, found.until_s - self.wall_s)
         return due_s
 
-    def _set(self, schedule: Schedule, host: Host, due_s: float) -> None:
+    def _set(self, queue: DueQueue, host: Host, due_s: float) -> None:
         record = host.record
-        key = schedule.set(host.id, due_s + self.wall_s, record.due)
+        key = queue.set(host.id, due_s + self.wall_s, record.due)
         if key != record.due:
             record.due = key
             self._table.change(host)

@@ -1,13 +1,18 @@
 """Hosts that are with the qualifier, and how many more it may be asked about."""
 
+from collections import deque
 from typing import Final
 
+import msgspec
+
+from whimbrel.frontier.host import Host
 from whimbrel.frontier.option import FrontierConfig
+from whimbrel.qualify.api import HostDue
 
 _SLOW_S: Final = 1.0
 
 
-class Asked:
+class QualifierQuota:
     """Two bounds. Most hosts come back at once, and then want to be visited: they are begun no faster than they can
     be, because a connection that has brought a host's robots.txt is kept for its pages for a while only, and a TLS
     handshake costs more than a page. Hosts that are slow come back one by one, if ever: there may be many of them, and
@@ -17,10 +22,21 @@ class Asked:
         self.count = 0
         self._new: dict[bytes, float] = {}
         """When each was begun, the oldest first; without those that are slow."""
+        self._due: deque[HostDue] = deque()
+        """Those that it is to be asked about next."""
 
-    def add(self, host: bytes, now_s: float) -> None:
+    def ask(self, host: Host, robots: str, wall_s: float, now_s: float) -> None:
+        """The qualifier is to be asked about a host, whose robots.txt was this."""
         self.count += 1
-        self._new[host] = now_s
+        self._new[host.id] = now_s
+        before = host.record.qualification
+        if before is not None:
+            before = msgspec.structs.replace(before, robots=robots)
+        addresses_only = before is not None and before.standing == "qualified" and before.until_s > wall_s
+        self._due.append(HostDue(host.name, before, addresses_only))
+
+    def take(self) -> HostDue | None:
+        return self._due.popleft() if self._due else None
 
     def remove(self, host: bytes) -> None:
         self.count -= 1

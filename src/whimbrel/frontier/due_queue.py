@@ -1,24 +1,25 @@
 """Which host is due next: the near ones in memory, all of them on disk.
 
-On disk a host that has work stands once in the space `due`, under the schedule it waits in and its time. In memory is
-the head of that order: every host whose key is at or before `_loaded`. When the head runs low more is read; when it
-grows too long its end is forgotten, since the disk has it. So a million hosts that wait cost as much memory as a
-thousand.
+On disk a host that has work stands once in the space `due`, under the queue it waits in and its time; its record has
+the same key, so that the space can be rebuilt. In memory is the head of that order: every host whose key is at or
+before `_loaded`. When the head runs low more is read; when it grows too long its end is forgotten, since the disk has
+it. So a million hosts that wait cost as much memory as a thousand.
 """
 
 import heapq
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.frontier.order import time_bytes, time_of
 from whimbrel.state.api import State
 
 _LAST: Final = b"\xff" * 18
 _PAGE: Final = 4_096
 
 
-class Schedule:
+class DueQueue:
     """Times are seconds on the crawl's own clock (see `DiskFrontier`), kept to the millisecond. `kind` is the byte that
-    a schedule's keys begin with."""
+    a queue's keys begin with."""
 
     def __init__(self, state: State, kind: bytes, *, most: int = 50_000, page: int = _PAGE) -> None:
         self._state = state
@@ -30,8 +31,8 @@ class Schedule:
         self._end = kind + _LAST
 
     def set(self, host: bytes, due_s: float, before: bytes) -> bytes:
-        """Put a host at a time. `before` is the key it stood under, in any schedule, or empty; returns the new one."""
-        key = self._kind + due_key(due_s, host)
+        """Put a host at a time. `before` is the key it stood under, in any queue, or empty; returns the new one."""
+        key = self._kind + time_bytes(due_s) + host
         if key != before:
             if before:
                 self._state.delete("due", before)
@@ -53,7 +54,7 @@ class Schedule:
         is its host's is for the caller to overlook."""
         if not self._heap:
             self._load()
-        if not self._heap or due_of(self._heap[0][1:]) > now_s:
+        if not self._heap or time_of(self._heap[0][1:]) > now_s:
             return None
         return heapq.heappop(self._heap)
 
@@ -61,7 +62,7 @@ class Schedule:
         """When the next host is due; None when none waits."""
         if not self._heap:
             self._load()
-        return due_of(self._heap[0][1:]) if self._heap else None
+        return time_of(self._heap[0][1:]) if self._heap else None
 
     def each(self) -> Iterator[bytes]:
         """The keys of all hosts, in order. They may be changed meanwhile."""
@@ -83,14 +84,6 @@ class Schedule:
         self._loaded = self._heap[-1]
 
 
-def due_key(due_s: float, host: bytes) -> bytes:
-    return max(0, -int(-due_s * 1000 // 1)).to_bytes(8, "big") + host
-
-
-def due_of(key: bytes) -> float:
-    return int.from_bytes(key[:8], "big") / 1000
-
-
 def host_of(key: bytes) -> bytes:
-    """The host of a schedule's key."""
+    """The host of a queue's key."""
     return key[9:]
