@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -253,6 +254,24 @@ def test_a_fork_server_that_is_killed_loses_all_requests_and_blames_none(run: An
         assert [one.outcome for one in await ask(pool, b"echo 1", b"echo 2")] == ["lost", "lost"]
 
     run(with_pool(server, body, processes=2))
+
+
+def test_a_fork_server_that_does_not_answer_is_given_up_and_killed(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Not by its name alone, which the function of that name has, too.
+    module = import_module("whimbrel.worker.fork_server")
+    monkeypatch.setattr(module, "_ANSWER_S", 0.5)
+    monkeypatch.setattr(module, "_END_S", 0.5)
+    before, found = descriptors(), children()
+
+    async def body(pool: WorkerPool) -> None:
+        parent = int((await ask(pool, b"own"))[0].body.split()[1])
+        os.kill(parent, signal.SIGSTOP)
+        assert [one.outcome for one in await ask(pool, b"exit", b"echo")] == ["died", "lost"]
+
+    with fork_server(make_serve, MEMORY_BYTES) as server:
+        run(with_pool(server, body))
+    assert children() == found
+    assert descriptors() == before
 
 
 def test_workers_that_die_as_soon_as_they_begin_are_given_up(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

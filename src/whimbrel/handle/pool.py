@@ -9,7 +9,7 @@ from whimbrel.error import WhimbrelError
 from whimbrel.flow import Config, Needs, Provider
 from whimbrel.handle.message import HandlerResult, HandlerTask, decode_result, encode_task
 from whimbrel.handle.rule import HandlerRules
-from whimbrel.worker import ForkServer, WorkerPool, WorkerReply
+from whimbrel.worker import ForkServer, Pool, WorkerPool, WorkerReply
 
 
 class HandlerPoolLost(WhimbrelError):
@@ -49,7 +49,7 @@ class HandlerPool(Provider):
 
     async def open(self) -> None:
         config: HandlerPoolConfig = self.config
-        self._workers = WorkerPool(self.code.fork_server, config.processes, config.time_limit_s, config.batch)
+        self._workers: Pool = WorkerPool(self.code.fork_server, config.processes, config.time_limit_s, config.batch)
         self._workers.open()
 
     async def close(self) -> None:

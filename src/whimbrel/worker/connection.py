@@ -35,7 +35,7 @@ def give(request: PendingRequest, reply: WorkerReply) -> None:
         asyncio.get_running_loop().call_exception_handler(context)
 
 
-class Owner(Protocol):
+class WorkerOwner(Protocol):
     """What a connection tells the pool."""
 
     def became_idle(self, worker: "WorkerConnection") -> None:
@@ -51,7 +51,7 @@ class WorkerConnection(asyncio.Protocol):
     """Owns the worker's process and socket: `close` ends both."""
 
     def __init__(
-        self, owner: Owner, process: int, connection: socket.socket, time_limit_s: float, max_reply_bytes: int
+        self, owner: WorkerOwner, process: int, connection: socket.socket, time_limit_s: float, max_reply_bytes: int
     ) -> None:
         self._owner = owner
         self._process = process
