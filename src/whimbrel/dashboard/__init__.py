@@ -1,9 +1,10 @@
 """The crawl on a page that is alive: numbers, the wiring, hosts, errors, questions, and the actions of `control`.
 
-It runs in a process of its own and asks the crawl once a second, whoever looks on (`feed.py`, `source.py`), so that a
-crawl hardly notices; what is in the tables it asks DuckDB. Without a running crawl it shows what the last commit left.
+It runs in a process of its own (`serve.py`; `process.py` starts it beside a crawl) and asks the crawl once a second,
+however many people look on (`feed.py`, `source.py`), so that a crawl hardly notices; what is in the tables it asks
+DuckDB. Without a running crawl it shows what the last commit left.
 
-`guard.py` lets in who has the token. `page.py` is the frame with its tabs, `panel/` has one module for each of them,
-and `chart.py` makes drawings out of numbers, as plain values. Whatever pages, hosts and servers have said is shown as
-text and never as HTML.
+`guard.py` lets in callers that have the token. `page.py` is the frame with its tabs, `panel/` has one module for each
+of them. `chart.py` makes drawings out of numbers, as plain values, and `drawing.py` the picture of the live wiring.
+Whatever pages, hosts and servers have said is shown as text and never as HTML.
 """

@@ -5,9 +5,10 @@ from html import escape
 from typing import Final
 
 from whimbrel.control.status import JointView, WiringView
-from whimbrel.dashboard.layout import columns
 
 _WIDTH, _HEIGHT = 132.0, 52.0
+_ACROSS, _DOWN = 190.0, 110.0
+"""From one component to the next."""
 _MARGIN: Final = 24.0
 _LIFT: Final = 62.0
 """How far a line that passes over others is lifted."""
@@ -17,7 +18,7 @@ _BUSY, _FULL = 0.5, 0.9
 
 def wiring_svg(now: WiringView, before: WiringView | None, passed_s: float) -> str:
     """How many items a second each component handles, and how full each connector is."""
-    places = columns(now)
+    places = _columns(now)
     if not places:
         return ""
     top = _LIFT if any(_passes(one, places) for one in now.connectors) else 0.0
@@ -105,3 +106,24 @@ def _fill(one: JointView) -> float:
 
 def _colour(fill: float) -> str:
     return RED if fill >= _FULL else AMBER if fill >= _BUSY else GREEN
+
+
+def _columns(wiring: WiringView) -> dict[str, tuple[float, float]]:
+    """Each component right of those that feed it, and those of a column under each other. What leads back in a circle
+    does not count."""
+    names = [part.name for part in wiring.parts if part.kind == "component"]
+    feeds = [(one.source.split(".")[0], one.target.split(".")[0]) for one in wiring.connectors]
+    column = dict.fromkeys(names, 0)
+    for _ in names:
+        for source, target in feeds:
+            if source in column and target in column and column[target] <= column[source] < len(names) - 1:
+                column[target] = column[source] + 1
+    height: dict[int, int] = {}
+    found = {}
+    joints = [name for pair in feeds for name in pair]
+    # The busiest of a column first: the main road is a straight line.
+    for name in sorted(names, key=lambda one: -joints.count(one)):
+        row = height.get(column[name], 0)
+        height[column[name]] = row + 1
+        found[name] = (column[name] * _ACROSS, row * _DOWN)
+    return found

@@ -13,15 +13,18 @@ After Hunyadi 2007 §3. It knows nothing of crawling.
 - A *wiring* (`wiring.py`) is a frozen value that names all of these. It is built in Python or read from TOML
   (`toml.py`), resolved through a registry (`registry.py`), checked as a whole (`check.py`) and drawn (`draw.py`).
 - A *job* (`job.py`) is a wiring that runs. It owns every task: it opens providers and components, runs *instances*
-  (`instance.py`), drains them, closes them, and ends with a *report* (`report.py`) that says what became of everything.
-  `change.py` takes a running job from one wiring to another, by what `difference.py` finds between them.
+  (`instance.py`, joined in `graph.py`), drains them, closes them, and ends with a *report* (`report.py`) that says what
+  became of everything. `change.py` takes a running job from one wiring to another, by what `difference.py` finds
+  between them.
 
-The life of an item: a component produces it; the connector takes it, or makes the producer wait; a consumer takes it
-in a numbered batch, works on it, hands on what came of it, and acknowledges; only then does the connector forget it. A
+The life of an item: a component produces it; the connector takes it, or makes the producer wait; a consumer takes it in
+a numbered batch, works on it, hands on what came of it, and acknowledges; only then does the connector forget it. A
 consumer that dies leaves the items it has not acknowledged in the connector, where the report counts them.
 
 A part says which settings it takes over while it runs (`live`), why it cannot be replaced (`fixed`), which settings
 must stay for good (`lasting`), and what can be measured about it (`metric.py`).
+
+`error.py` draws everything that is raised.
 
 Everything of a job runs on one event loop, except the `process` of synchronous components placed on a thread.
 """

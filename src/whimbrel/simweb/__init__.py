@@ -6,13 +6,15 @@ computed (Agarwal et al. §IV and Hunyadi §6 ask for such a testbed; BUbiNG's r
 
 The nouns:
 
-- A *web* (`web.py`) is a specification (`spec.py`) made callable: it finds hosts, pages and answers.
+- A *web* (`web.py`) is a specification (`spec.py`; `preset.py` has some that come ready made) made callable: it finds
+  hosts, pages and answers. All chance comes from `dice.py`.
 - A *host* (`host.py`) has a name, addresses, a scheme, a robots.txt variant, and perhaps trouble of its own.
-- A *page* (`page.py`) is ordinary: HTML about a topic, with links. `html.py` writes its bytes, fast.
+- A *page* (`page.py`) is ordinary: HTML about a topic (`topic.py`), with links. `html.py` writes its bytes, fast;
+  `sitemap.py` the sitemaps of a host.
 - An *exhibit* (`exhibit/`) is everything else: faults, traps, duplicates, odd URLs. Page exhibits live on every
   host under `/x/NAME/K`; host exhibits have a host of their own, `NAME.exhibit.SUFFIX`. Each says what it does, what a
   correct crawl makes of it, and which links it holds. Ordinary pages link to exhibits as often as the specification
-  says.
+  says. `catalogue.py` lists them all.
 - An *answer* (`answer.py`) is what a server does with a request: a reply, or a script of raw steps for faults.
 - The *truth* (`truth.py`) walks the same functions as the server and says for each URL the outcome of a correct crawl.
 - The *server* (`server/`) speaks HTTP/1.0, 1.1 and 2, http and https; `dns.py` speaks DNS; the access log proves

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from whimbrel.bench.peers.api import HTTP_PORT, HTTPS_PORT, PeersError
-from whimbrel.bench.peers.corpus import Corpus
+from whimbrel.bench.peers.corpus import Corpus, write_warc
 from whimbrel.bench.peers.names import answering
 from whimbrel.bench.peers.page import HOSTS_PER_DOMAIN, domain
-from whimbrel.bench.peers.snapshot import write_warc
 from whimbrel.simweb.server.certificate import Authority
 from whimbrel.simweb.server.log import read_log
 from whimbrel.simweb.server.serve import await_running

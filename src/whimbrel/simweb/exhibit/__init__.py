@@ -1,6 +1,8 @@
 """The catalogue of exhibits: everything in the simulated web that is not an ordinary page.
 
-One module per family. A page exhibit pairs `respond`, what the server does, with `judge`, what a correct crawl makes of
+One module per family: `connection.py`, `status.py`, `redirect.py`, `coding.py`, `content.py`, `directive.py`,
+`odd_url.py`, `trap.py` and `duplicate.py` have page exhibits, `robots.py` and `trouble.py` host exhibits; `api.py` says
+what an exhibit is. A page exhibit pairs `respond`, what the server does, with `judge`, what a correct crawl makes of
 it; both are written side by side so that they cannot drift apart. Host exhibits are variants of a whole host.
 `whimbrel simweb faults` prints this catalogue, and a test lets curl or dig observe every entry.
 """

@@ -1,4 +1,4 @@
-"""Endless places. What a correct crawl leaves of each is decided by the URL limits alone (`truth.Limits`)."""
+"""Endless places. What a correct crawl leaves of each is decided by the URL limits alone (`truth.TruthLimits`)."""
 
 import hashlib
 from collections.abc import Callable

@@ -3,7 +3,8 @@
 A *runner* knows whether its program is installed and which version, and turns a visit (seeds, folder, connections) into
 a command line. It starts nothing itself: all peers are started, pinned, timed and counted in the same way, by
 `measure.py`. Settings are the same where a peer can: no delay, robots.txt obeyed, as many connections as asked for,
-every host allowed, each page once. Runners hold no state but where their program is.
+every host allowed, each page once. Runners hold no state but where their program is: `whimbrel.py`, `wget2.py`,
+`wget.py`, `scrapy.py` and `crawlee.py`. `program.py` finds out which version of a program is installed.
 """
 
 from pathlib import Path
