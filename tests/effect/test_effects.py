@@ -8,6 +8,7 @@ import pytest
 
 from tests.effect.rig import SEED, rig
 from whimbrel.commit.committed import read_committed
+from whimbrel.fetch.api import ABANDONED
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Links, PageLink, ParsedPage
 from whimbrel.query.crawl_data import CrawlData
@@ -44,6 +45,7 @@ def test_the_first_capture_of_a_payload_is_stored_another_url_is_a_duplicate_and
             one.effects.apply(one.routed(one.take(), body=BODY))
             assert one.effects.counters.outcomes == {"stored": 1, "duplicate": 1, "unchanged": 1}
             assert one.effects.counters.current_outcomes() == {"duplicate": 1, "unchanged": 1}
+            assert one.effects.counters.recaptured == 1
 
     asyncio.run(scene())
     assert read_committed(tmp_path).counters.reasons["unchanged"] == {"same-payload": 1}
@@ -115,3 +117,19 @@ def test_what_is_applied_in_part_never_becomes_durable(tmp_path: Path) -> None:
 
     asyncio.run(scene())
     assert not (tmp_path / "COMMITTED").exists() or read_committed(tmp_path).counters.visits == 0
+
+
+def test_a_visit_that_we_ended_ourselves_did_not_happen(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with rig(tmp_path) as one:
+            for _ in range(5):
+                visit = one.take()
+                assert visit.attempt == 1, "no try is counted"
+                routed = one.routed(visit, 500)
+                ended = msgspec.structs.replace(routed.parsed.exchange, response=None, trouble=ABANDONED)
+                parsed = msgspec.structs.replace(routed.parsed, exchange=ended)
+                one.effects.apply(msgspec.structs.replace(routed, parsed=parsed))
+            assert (one.frontier.queued, one.effects.counters.visits) == (1, 0)
+
+    asyncio.run(scene())
+    assert fetches(tmp_path) == []

@@ -185,7 +185,7 @@ def test_closing_the_transport_ends_what_is_under_way() -> None:
                 ]
                 await all_here.wait()
                 assert made.under_way == 5
-            assert [exchange.trouble for exchange in await asyncio.gather(*asked)] == ["closed"] * 5
+            assert [exchange.trouble for exchange in await asyncio.gather(*asked)] == ["abandoned"] * 5
             with pytest.raises(RuntimeError, match="not open"):
                 made.begin(request(f"http://a.test:{port}/"), "127.0.0.1", print)
 

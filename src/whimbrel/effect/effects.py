@@ -1,5 +1,7 @@
 """What a visit changes: all its effects, applied in one step to the open group."""
 
+import msgspec
+
 from whimbrel.clock import Clock
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.hostrow import host_row
@@ -9,6 +11,7 @@ from whimbrel.dedupe.api import ContentSeen, Earlier
 from whimbrel.effect.capture import captures_of
 from whimbrel.effect.counting import Counting
 from whimbrel.effect.scope_lead import ScopeLeads
+from whimbrel.fetch.api import ABANDONED
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.frontier.api import Frontier
 from whimbrel.outcome import Outcome, asks_to_slow_down
@@ -19,7 +22,7 @@ from whimbrel.qualify.api import Qualification
 from whimbrel.route.distributor import Routed
 from whimbrel.route.router import Route, Router
 from whimbrel.url import restore
-from whimbrel.visit import Discovered, HostName, Visit, VisitResult
+from whimbrel.visit import Discovered, HostName, Request, Visit, VisitResult
 
 
 class EffectsConfig(Config, frozen=True):
@@ -83,7 +86,8 @@ class Effects(Provider):
 
     def requeue(self, found: Discovered, outcome: str, reason: str) -> None:
         """A URL that ended like this is visited once more, unless it is queued already."""
-        if not self.frontier.requeue(found):
+        again = msgspec.structs.replace(found, request=Request(found.url, purpose="revisit"))
+        if not self.frontier.requeue(again):
             return
         self.journal.add_requeued(found.url.text, found.source)
         self.counting.count_requeued(outcome, reason)
@@ -100,6 +104,9 @@ class Effects(Provider):
     def _apply(self, routed: Routed) -> None:
         parsed = routed.parsed
         visit, exchange = parsed.visit, parsed.exchange
+        if exchange.trouble == ABANDONED:
+            self.frontier.abandon(visit)
+            return
         wait_s = self._wait_s(parsed)
         outcome, reason, earlier = Outcome.RETRY, parsed.reason, None
         if wait_s is None:

@@ -1,7 +1,7 @@
 """The contracts and messages of fetching."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -67,6 +67,10 @@ class Exchange(msgspec.Struct, frozen=True, gc=False):
     started_s: float
     """Wall clock."""
     elapsed_s: float
+
+
+ABANDONED: Final = "abandoned"
+"""The trouble of an exchange that we ended ourselves, for no fault of the server: the visit did not happen."""
 
 
 class Fetched(msgspec.Struct, frozen=True, gc=False):

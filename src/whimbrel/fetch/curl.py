@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from whimbrel.clock import Clock
-from whimbrel.fetch.api import Done, Exchange, Traffic
+from whimbrel.fetch.api import ABANDONED, Done, Exchange, Traffic
 from whimbrel.fetch.curl_loop import CurlLoop
 from whimbrel.fetch.handle import PRIVATE, Handle
 from whimbrel.fetch.network import Networks
@@ -54,7 +54,7 @@ class CurlTransport(Provider):
             self._curl_loop.keep(config.kept)
 
     async def close(self) -> None:
-        """Exchanges under way end with trouble `closed`."""
+        """Exchanges under way are abandoned."""
         curl_loop, self._curl_loop = self._curl_loop, None
         if curl_loop is None:
             return
@@ -62,7 +62,7 @@ class CurlTransport(Provider):
             self._sweeping.cancel()
         for handle in tuple(self._busy.values()):
             curl_loop.multi.remove_handle(handle.curl)
-            self._land(handle, handle.exchange(0, "", "closed"))
+            self._land(handle, handle.exchange(0, "", ABANDONED))
         # Connections belong to the multi handle and must go first: they may still call into a handle.
         curl_loop.close()
         for handle in self._free:
@@ -89,7 +89,7 @@ class CurlTransport(Provider):
         except asyncio.CancelledError:
             # It may have landed meanwhile, and its handle may be on another errand.
             if handle is not None and handle.done is done and handle.curl in self._busy:
-                self._stop(handle, "closed")
+                self._stop(handle, ABANDONED)
             raise
 
     def _begin(
