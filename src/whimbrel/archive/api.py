@@ -166,6 +166,9 @@ class Archive(Protocol):
         """Write the missing CDXJ of every listed segment but the open one. Derived data: may be called again any
         time."""
 
+    def close(self) -> None:
+        """Let go of files. Syncs nothing: what was not synced is not promised. May be called again."""
+
 
 class ArchiveDamaged(Damaged):
     """The archive is not what the last commit says; the message names the file and both lengths."""

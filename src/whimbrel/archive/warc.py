@@ -133,7 +133,6 @@ class WarcArchive:
                 cdxj.write_index(self._disk, path, length, self._noted.pop(name, None))
 
     def close(self) -> None:
-        """Let go of files. Syncs nothing: what was not synced is not promised."""
         if self._file is not None:
             self._lengths[self._name] = self._file.tell()
             self._unsynced.append(self._file)

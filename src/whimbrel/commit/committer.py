@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -29,17 +29,11 @@ class CrawlDamaged(Damaged):
     """The files are not what the last commit says; the message says which, and that nothing was changed."""
 
 
-class Closing(Facts, Protocol):
-    """Facts that can be brought into their final form."""
-
-    def finish(self) -> bool: ...
-
-
 class Committer:
     """Owns the files of a crawl. `last` is the last commit, durable whatever happens."""
 
     def __init__(
-        self, directory: Path, state: State, archive: Archive, facts: Closing, disk: Disk, last: Committed
+        self, directory: Path, state: State, archive: Archive, facts: Facts, disk: Disk, last: Committed
     ) -> None:
         self._directory = directory
         self._state = state
@@ -223,6 +217,11 @@ class Committer:
         changed = self._facts.finish()
         self._advance_digests(sys.maxsize)
         return changed or not self._digests.known.keys() <= self.last.digests.keys()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._archive.close()
+        self._facts.close()
 
     def index(self, sealed: dict[str, int]) -> None:
         self._archive.index(sealed)

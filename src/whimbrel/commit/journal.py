@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from whimbrel.archive.api import Capture
+from whimbrel.archive.api import Archive, Capture
 from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 from whimbrel.clock import Clock
 from whimbrel.commit.committed import Committed
@@ -19,6 +19,7 @@ from whimbrel.commit.crash import Crash
 from whimbrel.commit.work import SettledVisit, Work, payload_bytes
 from whimbrel.disk import Disk
 from whimbrel.error import StorageTrouble
+from whimbrel.facts.api import Facts
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.observable import Observable
@@ -72,10 +73,10 @@ class JournalError(StorageTrouble):
 
 
 class Journal(Provider, Observable):
-    """`add` and its like are called by the archivist within one step of the loop, so that a group never splits a visit.
+    """All effects of a visit are added within one step of the loop, so that a group never splits a visit.
 
-    Before a group is sealed everybody who keeps changes in memory is asked to write them down (`before_seal`).
-    Listeners are called when a commit is done or has trouble.
+    Parts that keep changes in memory are asked to write them down before a group is sealed (`before_seal`), and are
+    told when it is durable (`after_commit`). Listeners are called when a commit is done or has trouble.
     """
 
     Config = JournalConfig
@@ -106,18 +107,7 @@ class Journal(Provider, Observable):
         config: JournalConfig = self.config
         directory = Path(config.directory)
         disk = Disk()
-        archive = WarcArchive(
-            directory,
-            ArchiveConfig(
-                segment_bytes=config.segment_bytes,
-                library=config.compression,
-                level=config.level,
-                prefix=config.prefix,
-                info=config.info,
-            ),
-            disk,
-        )
-        facts = ParquetFacts(directory, FactsConfig(tail_bytes=config.tail_bytes), disk)
+        archive, facts = make_stores(directory, config, disk)
         last = recovered(self.state.get)
         self._committer = Committer(directory, self.state, archive, facts, disk, last)
         self._settings = Settings(Crash(config.crash_at), config.reserve_bytes, config.text, config.simhash)
@@ -133,8 +123,15 @@ class Journal(Provider, Observable):
         self._broken = False
         self._writing: asyncio.Task[None] | None = None
         self._before: list[Callable[[], None]] = []
+        self._after: list[Callable[[int], None]] = [self._release_bodies, self._wake]
+        self._sealed = Work()
+        """What is being written."""
+        self._durable = last.number
+        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        """Those that wait for a commit, with its number."""
         self._state_said = "running"
         self._ending = False
+        self._hurried = False
         await self._loop.run_in_executor(self._thread, self._committer.recover, self._settings)
         self._timer = self._loop.call_later(config.every_s, self._tick)
 
@@ -166,6 +163,11 @@ class Journal(Provider, Observable):
 
     def before_seal(self, write_down: Callable[[], None]) -> None:
         self._before.append(write_down)
+
+    def after_commit(self, durable: Callable[[int], None]) -> None:
+        """Call `durable` with the number of each commit when it is on disk and published: on the loop, in the order of
+        commits. It must not raise."""
+        self._after.append(durable)
 
     def add(self, settled: SettledVisit) -> None:
         work = self._work
@@ -203,12 +205,15 @@ class Journal(Provider, Observable):
         self._work.events.append((self.clock.wall_s(), actor, action, subject, detail))
 
     def hurry(self) -> None:
-        """Something must not be forgotten: commit as soon as this step is over."""
+        """Something must not be forgotten: commit as soon as this step is over, and the commit that is under way."""
+        self._hurried = True
         self._loop.call_soon(self._seal)
 
     def abandon(self) -> None:
         """An effect was applied only in part: nothing of the open group may become durable."""
         self._broken = True
+        if self._writing is None:
+            self._wake(self._durable)
 
     def _tick(self) -> None:
         self._timer = self._loop.call_later(self.config.every_s, self._tick)
@@ -221,13 +226,14 @@ class Journal(Provider, Observable):
         for write_down in self._before:
             write_down()
         self._number += 1
-        work, self._work = self._work, Work()
+        self._hurried = False
+        self._sealed, self._work = self._work, Work()
         group = self.state.seal(self._number)
         description = partial(_describe, self.counters.copy(), self.clock.wall_s(), self._state_said)
-        self._writing = self._loop.create_task(self._write(group, work, description))
+        self._writing = self._loop.create_task(self._write(group, description))
 
-    async def _write(self, group: Group, work: Work, describe: Callable[[Committed], Committed]) -> None:
-        commit = partial(self._committer.commit, group, work, self._settings, describe)
+    async def _write(self, group: Group, describe: Callable[[Committed], Committed]) -> None:
+        commit = partial(self._committer.commit, group, self._sealed, self._settings, describe)
         while True:
             try:
                 if self.state.failed:
@@ -237,17 +243,43 @@ class Journal(Provider, Observable):
             except (OSError, StateError) as error:
                 self._say(_what(error))
                 if self._ending:
-                    raise
+                    self._give_up(error)
+                    return
                 await asyncio.sleep(min(1.0, self.config.every_s))
         self.state.forget(group)
-        for settled in work.visits:
+        self._writing = None
+        for durable in self._after:
+            durable(group.number)
+        self._say("")
+        if self._full or self._hurried:
+            self._seal()
+
+    def _release_bodies(self, _number: int) -> None:
+        """Give back the memory and the spill files of what is durable."""
+        sealed, self._sealed = self._sealed, Work()
+        for settled in sealed.visits:
             exchange = settled.exchange
             if exchange is not None and exchange.response is not None:
                 exchange.response.document.close()
-        self._writing = None
-        self._say("")
-        if self._full:
+
+    def _wake(self, number: int) -> None:
+        """Checkpoints that wait for this commit, or for one that will never be made."""
+        self._durable = number
+        waiting, self._waiting = self._waiting, []
+        for wanted, future in waiting:
+            if wanted > number and not self._broken:
+                self._waiting.append((wanted, future))
+            elif not future.done():
+                future.set_result(None)
+        if self._waiting:
             self._seal()
+
+    def _give_up(self, error: Exception) -> None:
+        """The crawl ends, and the disk takes nothing."""
+        waiting, self._waiting = self._waiting, []
+        for _, future in waiting:
+            if not future.done():
+                future.set_exception(error)
 
     def _say(self, trouble: str) -> None:
         self.trouble = trouble
@@ -256,11 +288,11 @@ class Journal(Provider, Observable):
     async def checkpoint(self) -> Committed:
         """Returns when everything up to now is durable. What comes meanwhile is for the next commit."""
         number = self._number + bool(self._work or self.state.changed)
-        while self._committer.last.number < number or (self._writing is not None and number == self._number):
+        if self._durable < number and not self._broken:
+            future = self._loop.create_future()
+            self._waiting.append((number, future))
             self._seal()
-            if self._writing is None:
-                break  # Broken: nothing will become durable any more.
-            await asyncio.shield(self._writing)
+            await future
         return self._committer.last
 
     async def conclude(self, state: str, actor: str = "crawl", detail: str = "") -> None:
@@ -300,7 +332,23 @@ class Journal(Provider, Observable):
             await asyncio.wait([self._writing])
         elif self._writing is not None:
             self._writing.cancel()
+        for _, future in self._waiting:
+            future.cancel()
+        await self._call(self._committer.close)
         self._thread.shutdown(wait=True)
+
+
+def make_stores(directory: Path, config: JournalConfig, disk: Disk) -> tuple[Archive, Facts]:
+    """What a crawl's files are written with. All of them are made here."""
+    archive = ArchiveConfig(
+        segment_bytes=config.segment_bytes,
+        library=config.compression,
+        level=config.level,
+        prefix=config.prefix,
+        info=config.info,
+    )
+    facts = FactsConfig(tail_bytes=config.tail_bytes)
+    return WarcArchive(directory, archive, disk), ParquetFacts(directory, facts, disk)
 
 
 def _describe(counters: Counters, at_s: float, state: str, done: Committed) -> Committed:

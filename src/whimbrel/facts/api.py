@@ -76,9 +76,18 @@ class Facts(Protocol):
         listed by the next commit. A tail that was replaced is unlinked one rotation later, so that who reads by the
         last published commit still finds it. True when something changed."""
 
+    def finish(self) -> bool:
+        """Bring all rows into Parquet, and wait for it. True when one more commit must list the result. Call it until
+        it says False: what was replaced is gone by then."""
+
     def cut(self, number: int, lengths: dict[str, int], parquet: list[str]) -> None:
         """Go back to exactly these files and lengths. A surplus is cut; one that holds a frame later than `number` +
-        1, a listed file that is missing or too short: FactsDamaged."""
+        1, a listed file that is missing or too short: FactsDamaged. Comes first of all calls, with 0 and nothing in a
+        directory without a crawl."""
+
+    def close(self) -> None:
+        """Let go of files, and give up what is under way. Syncs nothing. May be called again; `cut` makes the facts
+        usable once more."""
 
 
 class FactsDamaged(Damaged):

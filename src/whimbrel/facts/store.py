@@ -94,10 +94,6 @@ class ParquetFacts:
         return changed
 
     def finish(self) -> bool:
-        """Convert all that is left, and wait for it. True when one more commit must list the result.
-
-        Call it until it says False: what was replaced is gone by then.
-        """
         if self._commit_begun:
             self._unlink_replaced()
         changed = False
@@ -133,7 +129,6 @@ class ParquetFacts:
         self._unsynced = self._name_unsynced = self._commit_begun = False
 
     def close(self) -> None:
-        """Give up a conversion under way and close the tail. Nothing is synced; `cut` makes the facts usable again."""
         if self._conversion is not None:
             self._conversion.abandon()
             self._conversion = None
