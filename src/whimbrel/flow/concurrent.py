@@ -23,6 +23,7 @@ class Concurrent(Async, Generic[Item, Product]):
         super().__init__(config)
         self._finished: deque[tuple[Delivery[Item], Product]] = deque()
         self._under_way = 0
+        self._failure: Exception | None = None
 
     @property
     def source(self) -> Inlet[Item]:
@@ -44,8 +45,15 @@ class Concurrent(Async, Generic[Item, Product]):
         self._finished.append((delivery, product))
         self.activity.set()
 
+    def fail(self, error: Exception) -> None:
+        """Nothing can be finished any more. What is under way stays in the connector, unacknowledged."""
+        self._failure = error
+        self.activity.set()
+
     async def run(self) -> None:
         while True:
+            if self._failure is not None:
+                raise self._failure
             self._fill()
             while self._finished and self._hand_on():
                 # Each place is filled as soon as it is free, and not when all that is finished is handed on.

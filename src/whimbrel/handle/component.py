@@ -1,12 +1,12 @@
 """Handlers as a component of the crawl: between the parser and the distributor."""
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from functools import partial
 from typing import Final
 
 import msgspec
 
-from whimbrel.flow import Async, Config, Delivery, In, Needs, Out
+from whimbrel.flow import Concurrent, Config, Delivery, In, Inlet, Needs, Out, Outlet
 from whimbrel.handle.message import HandlerResult, HandlerTask
 from whimbrel.handle.page import RawPage
 from whimbrel.handle.pool import HandlerPool, HandlerPoolLost
@@ -19,7 +19,7 @@ _JUDGED: Final = 100_000
 """URLs whose verdict by the filters is remembered."""
 
 
-class Handlers(Async):
+class Handlers(Concurrent[Parsed, Parsed]):
     """Runs handlers. Pages that no rule is for pass at once; the others wait for a worker and pass when it is done."""
 
     parsed = In(Parsed)
@@ -28,41 +28,26 @@ class Handlers(Async):
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__(config)
-        self._landed: deque[tuple[Delivery[Parsed], Parsed]] = deque()
-        self._under_way = 0
         self._judged: OrderedDict[str, bool] = OrderedDict()
-        self._lost = ""
 
-    async def run(self) -> None:
-        while True:
-            if self._lost:
-                raise HandlerPoolLost(self._lost)
-            self._start()
-            while self._landed and self._hand_on():
-                self._start()
-            if self._under_way == 0 and not self._landed and self.parsed.ended:
-                return
-            await self.woken()
+    @property
+    def source(self) -> Inlet[Parsed]:
+        return self.parsed
 
-    def _hand_on(self) -> bool:
-        delivery, parsed = self._landed[0]
-        if not self.handled.offer(parsed):
-            return False
-        self._landed.popleft()
-        delivery.done()
-        return True
+    @property
+    def target(self) -> Outlet[Parsed]:
+        return self.handled
 
-    def _start(self) -> None:
-        while self._under_way + len(self._landed) < self.pool.capacity:
-            delivery = self.parsed.take()
-            if delivery is None:
-                return
-            task = self._task(delivery.item)
-            if task is None:
-                self._landed.append((delivery, self._judged_links(delivery.item)))
-            else:
-                self._under_way += 1
-                self.pool.submit(task, partial(self._land, delivery, task))
+    @property
+    def room(self) -> int:
+        return self.pool.capacity
+
+    def begin(self, delivery: Delivery[Parsed]) -> None:
+        task = self._task(delivery.item)
+        if task is None:
+            self.finish(delivery, self._judged_links(delivery.item))
+        else:
+            self.pool.submit(task, partial(self._land, delivery, task))
 
     def _task(self, parsed: Parsed) -> HandlerTask | None:
         """None when there is nothing to ask."""
@@ -91,13 +76,11 @@ class Handlers(Async):
         return tuple(target for target in dict.fromkeys(page.links.targets) if target not in self._judged)
 
     def _land(self, delivery: Delivery[Parsed], task: HandlerTask, result: HandlerResult) -> None:
-        self._under_way -= 1
         if self._is_lost(result):
             return
         if result.outcome in _CUT and task.links:
             if task.handle:
                 # A handler is to blame, and the filters have not spoken yet.
-                self._under_way += 1
                 again = HandlerTask(RawPage(task.raw.url, 0, {}, b"", task.raw.mime), handle=False, links=task.links)
                 before = msgspec.structs.replace(delivery.item, handled=handled_of(result, self.pool.version))
                 self.pool.submit(again, partial(self._land_judged, delivery, before, again))
@@ -105,27 +88,23 @@ class Handlers(Async):
             result = msgspec.structs.replace(result, refused=list(task.links))
         self._remember(task, result)
         parsed = self._completed(delivery.item, result) if task.handle else delivery.item
-        self._landed.append((delivery, self._judged_links(parsed)))
-        self.activity.set()
+        self.finish(delivery, self._judged_links(parsed))
 
     def _land_judged(
         self, delivery: Delivery[Parsed], parsed: Parsed, task: HandlerTask, result: HandlerResult
     ) -> None:
-        self._under_way -= 1
         if self._is_lost(result):
             return
         self._remember(
             task, msgspec.structs.replace(result, refused=list(task.links)) if result.outcome in _CUT else result
         )
-        self._landed.append((delivery, self._judged_links(parsed)))
-        self.activity.set()
+        self.finish(delivery, self._judged_links(parsed))
 
     def _is_lost(self, result: HandlerResult) -> bool:
         """Then the page stays where it is, unacknowledged: a later run looks at it again."""
         if result.outcome != "lost":
             return False
-        self._lost = result.error
-        self.activity.set()
+        self.fail(HandlerPoolLost(result.error))
         return True
 
     def _remember(self, task: HandlerTask, result: HandlerResult) -> None:
