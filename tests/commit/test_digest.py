@@ -74,7 +74,7 @@ def test_verify_names_a_parquet_file_that_is_gone(copy: Path) -> None:
 
 def test_verify_names_a_parquet_file_whose_rows_are_not_those_of_its_commits(copy: Path) -> None:
     committed = msgspec.structs.replace(read_committed(copy), digests={})
-    name = next(name for name in committed.parquet if "/pages-" in name)
+    name = next(name for name in committed.parquet if "/captures-" in name)
     table = pq.read_table(copy / name)
     said = (pq.read_metadata(copy / name).metadata or {})[b"whimbrel.commits"]
     longer = pa.concat_tables([table, table.slice(0, 1)]).replace_schema_metadata({"whimbrel.commits": said.decode()})

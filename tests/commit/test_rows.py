@@ -3,6 +3,9 @@
 import pytest
 
 from whimbrel.commit.rows import dropped_row, requeued_row
+from whimbrel.facts.api import TABLES
+from whimbrel.facts.identity import UrlIds, capture_id, url_id
+from whimbrel.facts.row import CaptureRow, EventRow, FetchRow, HandledRow, HostRow, Row
 
 
 @pytest.mark.parametrize(
@@ -15,5 +18,32 @@ from whimbrel.commit.rows import dropped_row, requeued_row
     ],
 )
 def test_the_host_of_a_url_that_was_not_visited_is_its_name(url: str, host: str) -> None:
-    assert dropped_row(url, "too-long", "", 1.0)[1] == host
-    assert requeued_row(url, "", 1.0)[1] == host
+    assert dropped_row(url, "too-long", "", 1.0).host == host
+    assert requeued_row(url, "", 1.0).host == host
+
+
+@pytest.mark.parametrize(
+    ("table", "kind"),
+    [
+        ("captures", CaptureRow), ("fetches", FetchRow), ("hosts", HostRow), ("events", EventRow),
+        ("handled", HandledRow),
+    ],
+)  # fmt: skip
+def test_a_row_has_the_columns_of_its_table_in_their_order(table: str, kind: type[Row]) -> None:
+    assert kind.__struct_fields__ == tuple(name for name, _ in TABLES[table])
+
+
+def test_a_capture_is_known_by_its_url_and_its_time() -> None:
+    ids = {capture_id(url, at_s) for url in ("http://a.test/", "http://b.test/") for at_s in (1.0, 1.000001)}
+    assert len(ids) == 4
+    assert capture_id("http://a.test/", 1794788395.397158) == capture_id("http://a.test/", 1794788395.3971581)
+
+
+def test_the_memory_of_url_ids_has_a_bound_and_changes_no_id() -> None:
+    ids = UrlIds()
+    urls = [f"http://a.test/{number}" for number in range(100_010)]
+    assert [ids[url] for url in urls[-20:]] == [url_id(url) for url in urls[-20:]]
+    for url in urls:
+        assert ids[url]
+    assert len(ids) < 100_001
+    assert ids[urls[0]] == url_id(urls[0])

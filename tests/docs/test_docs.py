@@ -27,6 +27,8 @@ from whimbrel.flow.draw import as_mermaid
 from whimbrel.job.options import combined
 from whimbrel.job.parts import wiring
 from whimbrel.outcome import Outcome
+from whimbrel.query.snapshot import Snapshot
+from whimbrel.query.sql import Query, QueryConfig
 from whimbrel.reference.action import action_reference, actions, values
 from whimbrel.reference.command import command_reference
 from whimbrel.reference.job_file import job_reference
@@ -162,13 +164,22 @@ def test_the_job_file_in_the_reference_can_be_used() -> None:
     assert combined([("example", tomllib.loads(example))]).options.set["journal"]["level"] == 6
 
 
-def test_every_column_of_every_table_is_documented_with_its_type() -> None:
-    types = {"key": "uint64", "string": "text", "float": "double"}
+def test_every_column_of_every_table_is_documented_with_its_type(tmp_path: Path) -> None:
+    types = {"UBIGINT": "uint64", "VARCHAR": "text", "TIMESTAMP WITH TIME ZONE": "time"}
+    types |= {"SMALLINT": "int16", "INTEGER": "int32", "BIGINT": "int64"}
     sections = dict(
         re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", (DOCS / "tables.md").read_text(), re.DOTALL | re.MULTILINE)
     )
-    expected = {table: [(name, types.get(kind, kind)) for name, kind in columns] for table, columns in TABLES.items()}
-    found = {table: re.findall(r"^\| `(\w+)` \| (\w+) \|", sections.get(table, ""), re.MULTILINE) for table in TABLES}
+    views = ("pages", *TABLES)
+    found = {view: re.findall(r"^\| `(\w+)` \| (\w+) \|", sections.get(view, ""), re.MULTILINE) for view in views}
+    # The columns of `captures` that `pages` has as well are described once.
+    found["pages"] = [*found["captures"], *found["pages"]]
+    expected = {}
+    with Query([Snapshot(tmp_path, {}, [])], QueryConfig()) as query:
+        for view in views:
+            with query.run(f"SELECT column_name, column_type FROM (DESCRIBE {view})") as answer:  # noqa: S608
+                rows = [row.values() for batch in answer for row in batch.to_pylist()]
+            expected[view] = [(name, types.get(kind, kind.lower())) for name, kind in rows]
     assert found == expected
 
 

@@ -29,9 +29,8 @@ def open_facts(
 
 
 def commit(facts: ParquetFacts, number: int) -> Published:
-    facts.append(
-        number, {"pages": [sample.page(number)], "links": [sample.links(number)], "hosts": [sample.host("a", number)]}
-    )
+    links, hosts = [sample.links(number)], [sample.host("a", number)]
+    facts.append(number, {"captures": [sample.capture(number)], "links": links, "hosts": hosts})
     return commit_nothing(facts, number)
 
 
@@ -49,7 +48,7 @@ def wait(facts: ParquetFacts) -> None:
 def shown(directory: Path, published: Published) -> dict[str, list[int]]:
     """What a reader sees, as numbers of commits."""
     tables = Snapshot(directory, published.lengths, published.parquet).tables()
-    columns = {"pages": "id", "links": "source_key", "hosts": "fetched"}
+    columns = {"captures": "id", "links": "source_key", "hosts": "fetched"}
     return {
         name: (table if isinstance(table, pa.Table) else table.to_table())[columns[name]].to_pylist()
         for name, table in tables.items()
@@ -59,7 +58,7 @@ def shown(directory: Path, published: Published) -> dict[str, list[int]]:
 
 def expected(number: int) -> dict[str, list[int]]:
     numbers = list(range(1, number + 1))
-    return {"pages": numbers, "links": [n for n in numbers for _ in range(3)], "hosts": numbers[-1:]}
+    return {"captures": numbers, "links": [n for n in numbers for _ in range(3)], "hosts": numbers[-1:]}
 
 
 def files(directory: Path) -> list[str]:

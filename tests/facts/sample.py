@@ -30,24 +30,26 @@ def page_links(draw: st.DrawFn) -> PageLinks:
     count = draw(st.integers(0, 4))
     keys = draw(st.lists(KEYS, min_size=count, max_size=count))
     texts = [draw(st.lists(TEXTS, min_size=count, max_size=count)) for _ in range(4)]
-    return PageLinks(draw(KEYS), draw(TEXTS), keys, *texts)
+    return PageLinks(draw(KEYS), draw(KEYS), draw(TEXTS), keys, *texts)
 
 
-def page(number: int, text: str = "words") -> tuple[Any, ...]:
+def capture(number: int, text: str = "words") -> tuple[Any, ...]:
     url = f"https://a.example/{number}"
-    values = {"id": number, "url": url, "host": "a.example", "status": 200, "fetched_at": 1.7e9 + number, "text": text}
-    return tuple(values.get(name, 0 if kind == "key" else None) for name, kind in TABLES["pages"])
+    values = {"capture_id": number + 1_000, "id": number, "url": url, "host": "a.example", "outcome": "stored"}
+    values |= {"status": 200, "fetched_at": 1.7e9 + number, "text": text}
+    return tuple(values.get(name, 0 if kind == "key" else None) for name, kind in TABLES["captures"])
 
 
 def host(name: str, fetched: int) -> tuple[Any, ...]:
-    values = {"host": name, "fetched": fetched}
+    values = {"site": f"https://{name}:443", "host": name, "fetched": fetched}
     return tuple(values.get(column) for column, _ in TABLES["hosts"])
 
 
 def links(number: int, count: int = 3) -> PageLinks:
     targets = [f"https://b.example/{number}/{at}" for at in range(count)]
     same = ["a"] * count
-    return PageLinks(number, f"https://a.example/{number}", list(range(count)), targets, targets, [""] * count, same)
+    keys = list(range(count))
+    return PageLinks(1_000 + number, number, f"https://a.example/{number}", keys, targets, targets, [""] * count, same)
 
 
 def flat(rows: "list[tuple[Any, ...] | PageLinks]") -> list[tuple[Any, ...]]:
@@ -56,7 +58,7 @@ def flat(rows: "list[tuple[Any, ...] | PageLinks]") -> list[tuple[Any, ...]]:
     for row in rows:
         if isinstance(row, PageLinks):
             ends = zip(row.target_keys, row.targets, row.anchors, row.rels, row.kinds, strict=True)
-            found += [(row.source_key, key, row.source, *rest) for key, *rest in ends]
+            found += [(row.capture_id, row.source_key, key, row.source, *rest) for key, *rest in ends]
         else:
             found.append(row)
     return found

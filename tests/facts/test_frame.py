@@ -47,7 +47,7 @@ def test_rows_come_back_as_they_were(rows: dict[str, list[tuple[Any, ...]]], num
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(st.one_of(sample.page_links(), st.tuples(sample.KEYS, sample.KEYS, *[sample.TEXTS] * 5)), max_size=8))
+@given(st.lists(st.one_of(sample.page_links(), st.tuples(*[sample.KEYS] * 3, *[sample.TEXTS] * 5)), max_size=8))
 def test_links_by_page_and_one_by_one_are_the_same_rows_in_order(rows: list[tuple[Any, ...] | PageLinks]) -> None:
     if rows:
         assert as_tuples("links", arrow_table("links", rows)) == sample.flat(rows)
@@ -86,9 +86,9 @@ def test_a_payload_that_is_cut_off_is_noticed() -> None:
 
 
 def test_a_lone_surrogate_costs_one_character_and_not_the_page() -> None:
-    table = arrow_table("pages", [sample.page(1, "a\ud800b"), sample.page(2, "fine")])
+    table = arrow_table("captures", [sample.capture(1, "a\ud800b"), sample.capture(2, "fine")])
     assert table["text"].to_pylist() == ["a?b", "fine"]
-    assert arrow_table("links", [(1, 2, "s\udfff", "t", "a", "", "a")])["source"].to_pylist() == ["s?"]
+    assert arrow_table("links", [(1, 2, 3, "s\udfff", "t", "a", "", "a")])["source"].to_pylist() == ["s?"]
 
 
 def test_times_without_end_become_the_latest_that_a_date_can_say() -> None:

@@ -26,14 +26,14 @@ def test_the_store_fulfils_the_contract(tmp_path: Path) -> None:
 def test_committed_rows_are_shown_and_others_are_not(tmp_path: Path) -> None:
     facts = open_facts(tmp_path, tail_bytes=10**9)
     published = [commit(facts, number) for number in (1, 2, 3)]
-    facts.append(4, {"pages": [sample.page(4)]})
+    facts.append(4, {"captures": [sample.capture(4)]})
     facts.close()
     assert [shown(tmp_path, each) for each in published] == [expected(number) for number in (1, 2, 3)]
 
 
 def test_a_commit_without_rows_writes_nothing(tmp_path: Path) -> None:
     facts = open_facts(tmp_path)
-    facts.append(1, {"pages": [], "links": []})
+    facts.append(1, {"captures": [], "links": []})
     assert commit_nothing(facts, 1) == Published(1, {}, [])
 
 
@@ -48,7 +48,7 @@ def test_a_long_tail_becomes_parquet_and_goes_one_rotation_later(tmp_path: Path)
     assert facts.rotate()
     third = commit(facts, 3)
     assert list(third.lengths) == ["facts/tail-2", "facts/tail-3"]
-    assert sorted(third.parquet) == ["facts/hosts-1.parquet", "facts/links-1.parquet", "facts/pages-1.parquet"]
+    assert sorted(third.parquet) == ["facts/captures-1.parquet", "facts/hosts-1.parquet", "facts/links-1.parquet"]
     for each in (first, second, third):
         assert shown(tmp_path, each) == expected(each.number)
     wait(facts)
@@ -77,7 +77,7 @@ def test_finish_leaves_nothing_but_parquet(tmp_path: Path) -> None:
     while facts.finish():
         last = commit_nothing(facts, last.number + 1)
         assert shown(tmp_path, last) == expected(1)
-    assert files(tmp_path) == ["hosts-1.parquet", "links-1.parquet", "pages-1.parquet"]
+    assert files(tmp_path) == ["captures-1.parquet", "hosts-1.parquet", "links-1.parquet"]
     assert not last.lengths
     again = commit(open_facts(tmp_path, last), last.number + 1)
     assert list(again.lengths) == ["facts/tail-2"]
@@ -89,7 +89,7 @@ def test_cut_removes_what_the_last_commit_did_not_list(tmp_path: Path) -> None:
     facts.rotate()
     wait(facts)
     facts.rotate()
-    facts.append(2, {"pages": [sample.page(2)]})
+    facts.append(2, {"captures": [sample.capture(2)]})
     (tmp_path / "facts" / "mine.txt").write_text("somebody's")
     facts.cut(*first)
     assert files(tmp_path) == ["mine.txt", "tail-1"]
@@ -139,11 +139,11 @@ def _older_state(directory: Path, published: Published) -> Published:
 
 
 def _no_parquet(directory: Path, published: Published) -> Published:
-    return published._replace(parquet=["facts/pages-9.parquet"])
+    return published._replace(parquet=["facts/captures-9.parquet"])
 
 
 def _half_a_parquet(directory: Path, published: Published) -> Published:
-    (directory / "facts" / "pages-9.parquet").write_bytes(b"PAR1" + bytes(20))
+    (directory / "facts" / "captures-9.parquet").write_bytes(b"PAR1" + bytes(20))
     return _no_parquet(directory, published)
 
 
@@ -154,7 +154,7 @@ def _half_a_parquet(directory: Path, published: Published) -> Published:
         (_missing, "facts/tail-1 is missing"),
         (_inside_a_frame, "tail-1 is damaged at byte"),
         (_older_state, "holds commit 3, but the state knows only 1"),
-        (_no_parquet, "pages-9.parquet is missing"),
+        (_no_parquet, "captures-9.parquet is missing"),
         (_half_a_parquet, "not a whole Parquet file"),
     ],
 )
@@ -249,11 +249,11 @@ def test_row_groups_stay_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_parquet_file_says_how_many_of_its_rows_each_commit_has(tmp_path: Path) -> None:
     facts = open_facts(tmp_path, tail_bytes=10**9)
     for number, count in ((1, 2), (2, 0), (3, 5), (4, 1)):
-        facts.append(number, {"pages": [sample.page(number)] * count, "hosts": [sample.host("a", number)]})
+        facts.append(number, {"captures": [sample.capture(number)] * count, "hosts": [sample.host("a", number)]})
     facts.sync()
     facts.finish()
     facts.close()
-    path = tmp_path / "facts" / "pages-1.parquet"
+    path = tmp_path / "facts" / "captures-1.parquet"
     counts = rows_by_commit(pq.read_metadata(path))
     assert counts == {1: 2, 3: 5, 4: 1}
     assert row_count_problem(path) == ""
@@ -266,9 +266,9 @@ def test_a_parquet_file_says_how_many_of_its_rows_each_commit_has(tmp_path: Path
 
 def test_the_parquet_of_an_earlier_version_does_not_say_it_and_is_no_problem(tmp_path: Path) -> None:
     old = pa.table({"id": [1, 2]}).replace_schema_metadata({"whimbrel.commits": "1 5"})
-    pq.write_table(old, tmp_path / "pages-1.parquet")
-    assert rows_by_commit(pq.read_metadata(tmp_path / "pages-1.parquet")) is None
-    assert row_count_problem(tmp_path / "pages-1.parquet") == ""
+    pq.write_table(old, tmp_path / "captures-1.parquet")
+    assert rows_by_commit(pq.read_metadata(tmp_path / "captures-1.parquet")) is None
+    assert row_count_problem(tmp_path / "captures-1.parquet") == ""
 
 
 def test_the_digests_of_new_parquet_files_are_known(tmp_path: Path) -> None:

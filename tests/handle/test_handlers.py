@@ -69,7 +69,7 @@ def test_items_become_a_table(site: str, tmp_path: Path) -> None:
     }
     runs = result.sql("SELECT outcome, handlers, items, error FROM handled")
     assert list(runs) == [("ok", "title", 1, "")] * 5
-    assert result.sql("SELECT * FROM title_history").columns[-3:] == ["_page", "_at", "_version"]
+    assert result.sql("SELECT * FROM title_history").columns[-4:] == ["_page", "_capture_id", "_at", "_version"]
 
 
 def test_of_items_with_one_key_the_last_counts(site: str, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.query.test_snapshot import publish_in
 @pytest.fixture
 def crawl(tmp_path: Path) -> Path:
     facts = open_facts(tmp_path)
-    facts.append(1, {"pages": [sample.page(1), sample.page(2)]})
+    facts.append(1, {"captures": [sample.capture(1), sample.capture(2)]})
     publish_in(tmp_path, commit_nothing(facts, 1))
     facts.close()
     return tmp_path
@@ -57,7 +57,7 @@ def test_the_command_wants_crawls(tmp_path: Path) -> None:
 def test_several_crawls_are_told_apart(crawl: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("another")
     facts = open_facts(other)
-    facts.append(1, {"pages": [sample.page(2), sample.page(3)]})
+    facts.append(1, {"captures": [sample.capture(2), sample.capture(3)]})
     publish_in(other, commit_nothing(facts, 1))
     facts.close()
     sql = "SELECT id, string_agg(crawl, ' ' ORDER BY crawl) AS crawls FROM pages GROUP BY id ORDER BY id"

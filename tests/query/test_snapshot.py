@@ -75,7 +75,7 @@ def test_a_snapshot_that_is_held_outlives_its_tails(tmp_path: Path) -> None:
     snapshot = Snapshot(tmp_path, first.lengths, first.parquet)
     snapshot.hold()
     (tmp_path / "facts" / "tail-1").unlink()
-    assert snapshot.tables()["pages"]["id"].to_pylist() == [1]
+    assert snapshot.tables()["captures"]["id"].to_pylist() == [1]
 
 
 def test_a_commit_that_lists_a_missing_file_is_damage(tmp_path: Path) -> None:

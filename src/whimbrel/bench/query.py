@@ -57,7 +57,7 @@ def make(directory: Path, pages: int, links_per_page: int, say: Callable[[str], 
     for number, begin in enumerate(range(0, pages, _FILE_PAGES), 1):
         count = min(_FILE_PAGES, pages - begin)
         for table, made in (
-            ("pages", _pages(np, pa, ids, begin, count, schema("pages"))),
+            ("captures", _captures(np, pa, ids, begin, count, schema("captures"))),
             ("links", _links(np, pa, random, ids, range(begin, begin + count), links_per_page, schema("links"))),
         ):
             path = facts / f"{table}-{number}.parquet"
@@ -70,13 +70,15 @@ def make(directory: Path, pages: int, links_per_page: int, say: Callable[[str], 
     publish(directory, Committed(number=1, at_s=time.time(), parquet=listed, state="done"), Disk())
 
 
-def _pages(np: Any, pa: Any, ids: Any, begin: int, count: int, schema: Any) -> Any:
+def _captures(np: Any, pa: Any, ids: Any, begin: int, count: int, schema: Any) -> Any:
     numbers = np.arange(begin, begin + count)
     hosts = [f"host-{number % _HOSTS}.example" for number in numbers]
     made = {
+        "capture_id": ids[begin : begin + count] ^ np.uint64(1),
         "id": ids[begin : begin + count],
         "url": [f"https://{host}/section/{number}.html" for host, number in zip(hosts, numbers, strict=True)],
         "host": hosts,
+        "outcome": ["duplicate" if number % 20 == 0 else "stored" for number in numbers],
         "status": np.full(count, 200, np.int16),
         "mime": ["text/html"] * count,
         "length": numbers % 90_000,
@@ -111,6 +113,7 @@ def _links(np: Any, pa: Any, random: Any, ids: Any, pages: range, each: int, sch
         "https://host.example/section/", pa.array(targets).cast(pa.string()), ".html", ""
     )
     made = {
+        "capture_id": pa.array(ids[sources] ^ np.uint64(1)),
         "source_key": pa.array(ids[sources]),
         "target_key": pa.array(ids[targets]),
         "source": pa.compute.binary_join_element_wise(

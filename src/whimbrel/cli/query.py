@@ -23,7 +23,9 @@ _NICE: Final = 10
 
 def query(
     directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Crawls, running or not.")],
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT over pages, links, fetches, hosts, events.")],
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="One SELECT over pages, captures, links, fetches, hosts, events.")
+    ],
     form: Annotated[Format, typer.Option("--format", help="How to write the answer.")] = Format.TABLE,
     max_time: Annotated[str, typer.Option("--max-time", help="Give up after this long.")] = "5m",
 ) -> None:

@@ -12,6 +12,7 @@ from whimbrel.commit.committed import Committed, read_committed
 from whimbrel.commit.verify import verify_files
 from whimbrel.terminal import plain_console
 
+_CONTENT: Final = "where outcome in ('stored', 'duplicate')"
 _CRAWLED: Final = "where not exists (from events where actor = 'import')"
 
 
@@ -47,20 +48,30 @@ def _archive(directory: Path, committed: Committed) -> Iterator[Problem]:
 
 
 def _tables(directory: Path, committed: Committed) -> Iterator[Problem]:
-    """Every page's record must be where its row says, once; every URL has one final outcome, unless others made the
-    captures; counts agree."""
+    """Each capture has an id and a record of its own, and a visit; each page stands once; what links, items and
+    duplicates name is there; every URL has one final outcome, unless it was captured again; counts agree."""
     from whimbrel.query.latest import latest_snapshot
     from whimbrel.query.sql import Query, QueryConfig
 
     stored = sum(committed.counters.outcomes.get(outcome, 0) for outcome in ("stored", "duplicate"))
+    again = committed.counters.recaptured
     checks = {
-        "pages that stand twice": f"select count(*) - count(distinct url) from pages {_CRAWLED}",  # noqa: S608
-        "records that two pages claim": "select count(*) from (select warc_file, warc_offset from pages where "
+        "captures that share an id": f"select count(*) - count(distinct capture_id) from captures {_CRAWLED}",  # noqa: S608
+        "records that two captures claim": "select count(*) from (select warc_file, warc_offset from captures where "
         "warc_file <> '' group by all having count(*) > 1)",
-        "URLs with two final outcomes": f"select count(*) - count(distinct url) - (select count(*) from fetches where "  # noqa: S608
-        f"reason = 'requeued') from fetches {_CRAWLED} and outcome <> 'retry'",
-        "pages without a visit": "select count(*) from pages p anti join fetches f on p.url = f.url",
-        "pages more or less than counted": f"select abs(count(*) - {stored}) from pages",  # noqa: S608
+        "captures without a visit": "select count(*) from captures c anti join fetches f on c.url = f.url",
+        "captures of pages more or less than counted": f"select abs(count(*) - {stored}) from captures {_CONTENT}",  # noqa: S608
+        "pages that stand twice": "select count(*) - count(distinct url) from pages",
+        "URLs that have content but are no pages": f"select (select count(distinct url) from captures {_CONTENT}) - "  # noqa: S608
+        "(select count(*) from pages)",
+        "links of captures that are not there": "select count(*) from links_history l anti join captures c "
+        "using (capture_id)",
+        "runs of handlers on captures that are not there": "select count(*) from handled h anti join captures c "
+        "using (capture_id)",
+        "duplicates of captures that are not there": "select count(*) from captures d anti join captures c on "
+        "c.capture_id = d.duplicate_of_id where d.duplicate_of_id is not null",
+        "URLs with two final outcomes": f"select greatest(0, count(*) - count(distinct url) - {again} - (select "  # noqa: S608
+        f"count(*) from fetches where reason = 'requeued')) from fetches {_CRAWLED} and outcome <> 'retry'",
     }
     snapshot = latest_snapshot(directory)
     with Query([snapshot], QueryConfig()) as asked:

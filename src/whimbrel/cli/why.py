@@ -41,9 +41,13 @@ def _print(console: Console, url: Url, story: dict[str, Any]) -> None:
         source = f", found on {visit['discovered_from']}" if visit["discovered_from"] else ""
         ended = f"{visit['outcome']} ({visit['reason']}{status})"
         say(f"{_when(visit['started_at'])}  {ended}, try {visit['attempt']}{source}")
+    for capture in story["captures"]:
+        same = f", the same as {capture['duplicate_of']}" if capture["duplicate_of"] else ""
+        place = f"{capture['warc_file']} at {capture['warc_offset']:,} ({capture['warc_length']:,} bytes)"
+        say(f"{_when(capture['fetched_at'])}  capture kept in {place}: {capture['outcome']}{same}")
     for page in story["page"]:
-        same = f", the same as {page['duplicate_of']}" if page["duplicate_of"] else ""
-        say(f"kept in {page['warc_file']} at {page['warc_offset']:,} ({page['warc_length']:,} bytes){same}")
+        gone = f", gone at {_when(page['gone_at'])}" if page["gone_at"] is not None else ""
+        say(f"its page is the capture of {_when(page['fetched_at'])}, confirmed at {_when(page['checked_at'])}{gone}")
     for link in story["linked_from"]:
         say(f"linked from {link['source']} as {link['anchor']!r} ({link['kind']})")
     if story["linked_from"] and story["linked_from"][0]["total"] > len(story["linked_from"]):

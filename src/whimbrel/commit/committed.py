@@ -14,6 +14,8 @@ from whimbrel.error import Damaged, UsageError, WhimbrelError
 
 NAME: Final = "COMMITTED"
 FORMAT: Final = 2
+IMPORT_LIST: Final = "import.json"
+"""What an import was begun with; of a crawl that was imported, and may have any number of captures of a URL."""
 
 
 class NotACrawl(WhimbrelError):

@@ -19,6 +19,7 @@ from whimbrel.commit.work import Work
 from whimbrel.disk import Disk
 from whimbrel.error import Damaged
 from whimbrel.facts.api import Facts
+from whimbrel.facts.identity import UrlIds
 from whimbrel.state.api import State
 from whimbrel.state.group import Group
 
@@ -47,6 +48,7 @@ class Committer:
         """Names in the published commit that are there for good, also after a power failure."""
         self._segments = len(last.archive())
         self._digests = FileDigests(directory, last.digests)
+        self._ids = UrlIds()
 
     def recover(self, settings: "Settings") -> None:
         """Before anything else: back to the last commit. Where that is impossible nothing is changed."""
@@ -129,7 +131,8 @@ class Committer:
         reach("begun")
         places = self._append(work)
         reach("archive-appended")
-        self._facts.append(group.number, rows(work, places, text=settings.text, simhash=settings.simhash))
+        new = rows(work, places, self._ids, text=settings.text, simhash=settings.simhash)
+        self._facts.append(group.number, new)
         reach("facts-appended")
         self._archive.sync()
         reach("archive-synced")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ from whimbrel.commit.work import SettledVisit, Work, payload_bytes
 from whimbrel.disk import Disk
 from whimbrel.error import StorageTrouble
 from whimbrel.facts.api import Facts
+from whimbrel.facts.row import EventRow, HostRow
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.observable import Observable
@@ -186,9 +187,9 @@ class Journal(Provider, Observable):
         if self._writing is None and self._full:
             self._loop.call_soon(self._seal)
 
-    def add_handled(self, url: str, handled: Handled) -> None:
+    def add_handled(self, url: str, capture_id: int, handled: Handled) -> None:
         """Handlers looked at a page of the archive again."""
-        self._work.handled.append((url, self.clock.wall_s(), handled))
+        self._work.handled.append((url, capture_id, self.clock.wall_s(), handled))
         if self._writing is None and self._full:
             self._loop.call_soon(self._seal)
 
@@ -198,11 +199,11 @@ class Journal(Provider, Observable):
     def add_requeued(self, url: str, source: str) -> None:
         self._work.requeued.append((url, source, self.clock.wall_s()))
 
-    def add_host(self, row: tuple[Any, ...]) -> None:
+    def add_host(self, row: HostRow) -> None:
         self._work.hosts.append(row)
 
     def add_event(self, actor: str, action: str, subject: str, detail: str = "") -> None:
-        self._work.events.append((self.clock.wall_s(), actor, action, subject, detail))
+        self._work.events.append(EventRow(self.clock.wall_s(), actor, action, subject, detail))
 
     def hurry(self) -> None:
         """Something must not be forgotten: commit as soon as this step is over, and the commit that is under way."""

@@ -3,48 +3,41 @@
 from hashlib import blake2b
 from typing import Any, Final
 
-import xxhash
-
 from whimbrel.archive.api import RecordPlace
 from whimbrel.archive.record import digest_text
 from whimbrel.commit.work import SettledVisit, Work
 from whimbrel.dedupe.simhash import simhashes
+from whimbrel.facts.identity import UrlIds, capture_id
 from whimbrel.facts.item import HIDDEN, ItemRows
 from whimbrel.facts.links import PageLinks
+from whimbrel.facts.row import CaptureRow, FetchRow, HandledRow
+from whimbrel.fetch.api import Response
 from whimbrel.outcome import Outcome
-from whimbrel.parse.api import NO_LINKS, Handled
-from whimbrel.url.value import restore
+from whimbrel.parse.api import Handled, ParsedPage
+from whimbrel.url import restore
 
-_PAGES = (Outcome.STORED, Outcome.DUPLICATE)
-_IDS_KEPT: Final = 100_000
-
-
-class _Ids(dict[str, int]):
-    """The 64 bits that join the tables, by URL. Not keyed: the same URL has the same id in every crawl. Pages of a site
-    repeat each other's links, so the last ones are remembered."""
-
-    def __missing__(self, text: str) -> int:
-        if len(self) >= _IDS_KEPT:
-            self.clear()
-        found = self[text] = xxhash.xxh3_64_intdigest(text.encode())
-        return found
-
-
-_url_id = _Ids().__getitem__
 REQUEUED: Final = "requeued"
+_CONTENT: Final = (Outcome.STORED, Outcome.DUPLICATE)
+_NO_PAGE: Final = ParsedPage("")
+_NO_PLACE: Final = RecordPlace("", 0, 0)
 
 
-def rows(work: Work, places: list[RecordPlace | None], *, text: bool, simhash: bool) -> dict[str, Any]:
-    """All tables' new rows; `places` has one for each visit that was kept."""
-    stored = [(settled, place) for settled, place in zip(work.visits, places, strict=True) if settled.outcome in _PAGES]
-    texts = ["" if settled.page is None else settled.page.text for settled, _ in stored]
-    hashes = simhashes(texts) if simhash else [None] * len(stored)
-    pages: list[Any] = [page_row(*page, found, text=text) for page, found in zip(stored, hashes, strict=True)]
-    links: list[Any] = [page_links(settled) for settled, _ in stored if settled.page is not None and settled.page.links]
+def rows(work: Work, places: list[RecordPlace | None], ids: UrlIds, *, text: bool, simhash: bool) -> dict[str, Any]:
+    """All tables' new rows; `places` has one for each visit, None where nothing went to the archive."""
+    captured = [pair for pair in zip(work.visits, places, strict=True) if pair[0].captures]
+    texts = [_page(settled).text for settled, _ in captured]
+    hashes = simhashes(texts) if simhash else [None] * len(captured)
+    captures = [capture_row(*capture, found, ids, text=text) for capture, found in zip(captured, hashes, strict=True)]
+    links = [
+        page_links(settled, capture.capture_id, ids)
+        for (settled, _), capture in zip(captured, captures, strict=True)
+        if _page(settled).links
+    ]
     fetches = [fetch_row(settled) for settled in work.visits]
     fetches += [dropped_row(*dropped) for dropped in work.dropped]
     fetches += [requeued_row(*requeued) for requeued in work.requeued]
-    found = {"pages": pages, "links": links, "fetches": fetches, "hosts": work.hosts, "events": work.events}
+    found: dict[str, Any] = {"captures": captures, "links": links, "fetches": fetches}
+    found |= {"hosts": work.hosts, "events": work.events}
     return {table: new for table, new in found.items() if new} | _items(work)
 
 
@@ -53,12 +46,12 @@ def _items(work: Work) -> dict[str, Any]:
     found: dict[str, Any] = {table: ItemRows((*columns, *HIDDEN), []) for table, columns in work.tables.items()}
     runs: list[Any] = []
     looked = [
-        (settled.visit.url.text, settled.at_s, settled.handled)
+        (settled.visit.url.text, capture_id(settled.visit.url.text, settled.at_s), settled.at_s, settled.handled)
         for settled in work.visits
-        if settled.handled is not None and settled.outcome in _PAGES
+        if settled.handled is not None and settled.outcome in _CONTENT
     ]
-    for url, at_s, handled in (*looked, *work.handled):
-        run, rows = handled_rows(url, at_s, handled)
+    for url, capture, at_s, handled in (*looked, *work.handled):
+        run, rows = handled_rows(url, capture, at_s, handled)
         runs.append(run)
         for table, columns, row in rows:
             if table not in found:
@@ -68,67 +61,135 @@ def _items(work: Work) -> dict[str, Any]:
 
 
 def handled_rows(
-    url: str, at_s: float, handled: Handled
-) -> tuple[tuple[Any, ...], list[tuple[str, tuple[tuple[str, str], ...], tuple[Any, ...]]]]:
+    url: str, capture: int, at_s: float, handled: Handled
+) -> tuple[HandledRow, list[tuple[str, tuple[tuple[str, str], ...], tuple[Any, ...]]]]:
     """The row of `handled`, and for each item its table, columns and row."""
     # Not xxh3, which is easy to collide on purpose: a page must not hide what was made of another.
     run = int.from_bytes(blake2b(f"{url}\n{handled.version}\n{at_s!r}".encode(), digest_size=8).digest())
     items = [
-        (table, columns, (*values, run, url, at_s, key or b"%d %d" % (run, number)))
+        (table, columns, (*values, run, url, capture, at_s, key or b"%d %d" % (run, number)))
         for number, (table, columns, values, key) in enumerate(handled.items)
     ]
-    row = (run, url, handled.handlers, handled.version, at_s, handled.outcome, len(items), handled.elapsed_ms)
-    return (*row, handled.error, handled.printed), items
+    row = HandledRow(
+        run=run,
+        capture_id=capture,
+        url=url,
+        handlers=handled.handlers,
+        version=handled.version,
+        at=at_s,
+        outcome=handled.outcome,
+        items=len(items),
+        elapsed_ms=handled.elapsed_ms,
+        error=handled.error,
+        printed=handled.printed,
+    )
+    return row, items
 
 
-def page_row(settled: SettledVisit, place: RecordPlace | None, simhash: int | None, *, text: bool) -> tuple[Any, ...]:
-    exchange, visit, page = settled.exchange, settled.visit, settled.page
+def capture_row(
+    settled: SettledVisit, place: RecordPlace | None, simhash: int | None, ids: UrlIds, *, text: bool
+) -> CaptureRow:
+    exchange, visit, url = settled.exchange, settled.visit, settled.visit.url.text
     response = None if exchange is None else exchange.response
     if response is None:
-        raise AssertionError("a page without a response")
-    headers, size = response.headers, response.document.size
-    facts: tuple[Any, ...] = ("", "", size, "", "", "", "", "", "")
-    if page is not None:
-        facts = (
-            *(page.mime, page.charset, page.length, page.title, page.description, page.language, page.canonical),
-            *(",".join(page.robots), page.text if text else ""),
-        )
-    mime, charset, length, title, description, language, canonical, robots, words = facts
-    file, offset, width = ("", 0, 0) if place is None else (place.file, place.offset, place.length)
-    return (
-        *(_url_id(visit.url.text), visit.url.text, visit.url.host, response.status, mime, charset, length, size),
-        *(title, description, language, canonical, robots, visit.depth, settled.at_s),
-        *(headers.get("etag", ""), headers.get("last-modified", "")),
-        *(digest_text(settled.digest), int.from_bytes(settled.digest[:8], "big"), simhash),
-        *("" if settled.earlier is None else settled.earlier.url, response.truncated, file, offset, width, words),
+        raise AssertionError("a capture without a response")
+    page, where = _page(settled), place or _NO_PLACE
+    original = settled.earlier if settled.outcome is Outcome.DUPLICATE else None
+    return CaptureRow(
+        capture_id=capture_id(url, settled.at_s),
+        id=ids[url],
+        url=url,
+        host=visit.url.host,
+        outcome=settled.outcome.value,
+        via=settled.via,
+        status=response.status,
+        mime=page.mime,
+        charset=page.charset,
+        length=_length(page, response),
+        wire_bytes=response.document.size,
+        title=page.title,
+        description=page.description,
+        language=page.language,
+        canonical=page.canonical,
+        robots_meta=",".join(page.robots),
+        depth=visit.depth,
+        fetched_at=settled.at_s,
+        etag=response.headers.get("etag", ""),
+        last_modified=response.headers.get("last-modified", ""),
+        digest=digest_text(settled.digest),
+        fingerprint=int.from_bytes(settled.digest[:8], "big"),
+        simhash=simhash,
+        duplicate_of="" if original is None else original.url,
+        duplicate_of_id=None if original is None else capture_id(original.url, original.at_s),
+        truncated=response.truncated,
+        warc_file=where.file,
+        warc_offset=where.offset,
+        warc_length=where.length,
+        text=page.text if text else "",
     )
 
 
-def page_links(settled: SettledVisit) -> PageLinks:
-    page, source = settled.page, settled.visit.url.text
-    links = NO_LINKS if page is None else page.links
-    keys = list(map(_url_id, links.targets))
-    return PageLinks(_url_id(source), source, keys, links.targets, links.anchors, links.rels, links.kinds)
+def _page(settled: SettledVisit) -> ParsedPage:
+    """What the document says; nothing where there is none, or where an earlier capture of the URL has it."""
+    return settled.page if settled.page is not None and settled.outcome in _CONTENT else _NO_PAGE
 
 
-def fetch_row(settled: SettledVisit) -> tuple[Any, ...]:
+def _length(page: ParsedPage, response: Response) -> int:
+    return response.document.size if page is _NO_PAGE else page.length
+
+
+def page_links(settled: SettledVisit, capture: int, ids: UrlIds) -> PageLinks:
+    links, source = _page(settled).links, settled.visit.url.text
+    keys = list(map(ids.__getitem__, links.targets))
+    return PageLinks(capture, ids[source], source, keys, links.targets, links.anchors, links.rels, links.kinds)
+
+
+def fetch_row(settled: SettledVisit) -> FetchRow:
     exchange, visit = settled.exchange, settled.visit
     response = None if exchange is None else exchange.response
-    elapsed_s = 0.0 if exchange is None else exchange.elapsed_s
-    status, version, size = (0, "", 0)
-    if response is not None:
-        status, version, size = response.status, response.http_version, response.document.size
-    return (
-        *(visit.url.text, visit.url.host, visit.address, settled.outcome.value, settled.reason, status, version),
-        *(settled.at_s, round(elapsed_s * 1000, 3), size, visit.attempt, settled.redirect_to),
-        *(settled.retry_at_s or None, visit.source),
+    return FetchRow(
+        url=visit.url.text,
+        host=visit.url.host,
+        ip=visit.address,
+        outcome=settled.outcome.value,
+        reason=settled.reason,
+        status=0 if response is None else response.status,
+        http_version="" if response is None else response.http_version,
+        started_at=settled.at_s,
+        elapsed_ms=0.0 if exchange is None else round(exchange.elapsed_s * 1000, 3),
+        bytes=0 if response is None else response.document.size,
+        attempt=visit.attempt,
+        redirect_to=settled.redirect_to,
+        retry_at=settled.retry_at_s or None,
+        discovered_from=visit.source,
     )
 
 
-def dropped_row(url: str, reason: str, source: str, at_s: float) -> tuple[Any, ...]:
-    return (url, restore(url).host, "", Outcome.DROPPED.value, reason, 0, "", at_s, 0.0, 0, 0, "", None, source)
+def dropped_row(url: str, reason: str, source: str, at_s: float) -> FetchRow:
+    return _unvisited_row(url, Outcome.DROPPED, reason, source, at_s, None)
 
 
-def requeued_row(url: str, source: str, at_s: float) -> tuple[Any, ...]:
+def requeued_row(url: str, source: str, at_s: float) -> FetchRow:
     """Says that the outcome before it is not the last word."""
-    return (url, restore(url).host, "", Outcome.RETRY.value, REQUEUED, 0, "", at_s, 0.0, 0, 0, "", at_s, source)
+    return _unvisited_row(url, Outcome.RETRY, REQUEUED, source, at_s, at_s)
+
+
+def _unvisited_row(
+    url: str, outcome: Outcome, reason: str, source: str, at_s: float, retry_at_s: float | None
+) -> FetchRow:
+    return FetchRow(
+        url=url,
+        host=restore(url).host,
+        ip="",
+        outcome=outcome.value,
+        reason=reason,
+        status=0,
+        http_version="",
+        started_at=at_s,
+        elapsed_ms=0.0,
+        bytes=0,
+        attempt=0,
+        redirect_to="",
+        retry_at=retry_at_s,
+        discovered_from=source,
+    )

@@ -1,12 +1,12 @@
 """What one group holds besides the state's changes."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
 from whimbrel.archive.api import Capture, RevisitCapture
 from whimbrel.dedupe.api import Earlier
+from whimbrel.facts.row import EventRow, HostRow
 from whimbrel.fetch.api import Exchange
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Handled, ParsedPage
@@ -36,6 +36,8 @@ class SettledVisit(msgspec.Struct, frozen=True, gc=False):
     """None when nothing of it goes to the archive. The first is the answer; what was derived from it follows."""
     retry_at_s: float = 0.0
     """When it is made again; 0 when it is not."""
+    via: str = "fetch"
+    """How the answer came to us: `fetch`, `import`, `outpost` or `rebuilt`."""
 
     @property
     def body_bytes(self) -> int:
@@ -58,10 +60,10 @@ class Work:
         """URL, reason, the URL it was found on, and when."""
         self.requeued: list[tuple[str, str, float]] = []
         """URLs with a final outcome that are to be visited once more, the URL each was found on, and when."""
-        self.hosts: list[tuple[Any, ...]] = []
-        self.events: list[tuple[Any, ...]] = []
-        self.handled: list[tuple[str, float, Handled]] = []
-        """Pages of the archive that handlers looked at again, and when."""
+        self.hosts: list[HostRow] = []
+        self.events: list[EventRow] = []
+        self.handled: list[tuple[str, int, float, Handled]] = []
+        """Pages of the archive that handlers looked at again, the id of the capture, and when."""
         self.tables: dict[str, tuple[tuple[str, str], ...]] = {}
         """Tables of the user's that there are from now on, rows or not."""
         self.bytes = 0

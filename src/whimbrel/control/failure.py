@@ -22,13 +22,13 @@ def failures(directory: Path, wanted: Requeue) -> list[Failed]:
     if wanted.reason:
         conditions.append(f"reason = '{_quoted(wanted.reason)}'")
     if wanted.host:
-        conditions.append(f"host = '{_quoted(wanted.host)}'")
+        conditions.append(f"host(url) = '{_quoted(wanted.host)}'")
     where = " and ".join(conditions)
     # Every text in it is quoted, and only SELECT can be run.
     sql = f"""
         with wanted as (select distinct url from fetches where {where}),
         last as (
-            select f.url, arg_max({{'outcome': outcome, 'reason': reason, 'source': discovered_from, 'host': host}},
+            select f.url, arg_max({{'outcome': outcome, 'reason': reason, 'source': discovered_from}},
                                   (started_at, outcome <> 'retry')) as final
             from fetches f semi join wanted w on w.url = f.url group by f.url),
         chosen as (

@@ -49,8 +49,10 @@ class HostView(msgspec.Struct, frozen=True):
     """A host as it is now, under the columns of the table `hosts`; there it stands as it was when something happened to
     it."""
 
-    host: str
+    site: str
     """Scheme, name and port."""
+    host: str
+    """The name alone."""
     domain: str
     """Its registered domain."""
     slot: int
@@ -167,8 +169,9 @@ def _vitals(running: LiveCrawl, progress: Progress, free: int, used: int) -> Vit
 
 def host_views(running: LiveCrawl, search: str, order: str, most: int) -> list[HostView]:
     """Hosts in memory, which all are that had something to do lately, as they are now."""
-    found = [HostView(*host_row(host)) for host in running.frontier.loaded() if search in host.name.site]
-    found.sort(key=lambda view: view.host)
+    hosts = (host_row(host) for host in running.frontier.loaded() if search in host.name.site)
+    found = [HostView(*msgspec.structs.astuple(row)) for row in hosts]
+    found.sort(key=lambda view: (view.host, view.site))
     if order != "host":
         found.sort(key=lambda view: -int(getattr(view, order)))
     return found[:most]

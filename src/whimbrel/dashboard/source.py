@@ -25,7 +25,7 @@ from whimbrel.url import parse
 from whimbrel.version import __version__
 
 HOST_COLUMNS = (
-    *("host", "qualification", "queued", "fetched", "failed", "delay_s", "ip", "robots_status", "last_error"),
+    *("site", "host", "qualification", "queued", "fetched", "failed", "delay_s", "ip", "robots_status", "last_error"),
 )
 _ROWS = 1_000
 """Of an answer that are shown."""
@@ -113,16 +113,16 @@ class CrawlSource:
     def hosts(self, search: str, order: str, most: int) -> QueryAnswer:
         """As they are now, where a crawl runs; those that are not in its memory as they were."""
         text = search.replace("'", "''")
-        sql = f"""select {", ".join(HOST_COLUMNS)} from hosts where contains(host, '{text}')
-                  order by {order}{"" if order == "host" else " desc"} limit {most}"""  # noqa: S608 - only SELECT is run
+        sql = f"""select {", ".join(HOST_COLUMNS)} from hosts where contains(site, '{text}')
+                  order by {"host, site" if order == "host" else f"{order} desc"} limit {most}"""  # noqa: S608 - only SELECT is run
         found = self.ask(sql)
         try:
             live = [msgspec.to_builtins(view) for view in self._control.hosts(search, order, most)]
         except ControlError:
             return found
         now = [{name: row[name] for name in HOST_COLUMNS} for row in live]
-        known = {row["host"] for row in now}
-        rows = now + [row for row in found.rows if row["host"] not in known]
+        known = {row["site"] for row in now}
+        rows = now + [row for row in found.rows if row["site"] not in known]
         rows.sort(key=lambda row: row["host"] if order == "host" else -row[order])
         return QueryAnswer(columns=list(HOST_COLUMNS), rows=rows[:most], total=len(rows))
 

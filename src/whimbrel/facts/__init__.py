@@ -1,4 +1,7 @@
-"""The facts of a crawl: what is known about pages, links, visits, hosts and events, as tables.
+"""The facts of a crawl: what is known about captures, links, visits, hosts and events, as tables.
+
+`api.py` has the tables, `row.py` and `links.py` their rows, `identity.py` the numbers that join them, `item.py` what
+users' tables have beside their own columns. `legacy.py` reads what format 1 wrote.
 
 Each commit appends one *frame* to the *tail*: its number, a check sum, and the new rows of all tables as Arrow batches.
 When the tail is long enough, a new one begins, and a thread writes the old one again as *Parquet*, one file per table.

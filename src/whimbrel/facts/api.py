@@ -1,6 +1,8 @@
-"""The tables of a crawl, and the contract of what keeps them.
+"""The tables of a crawl as they are stored, and the contract of what keeps them. What SQL shows is made of them
+(`query/view.py`): `pages` are the latest captures with content.
 
-Rows come in as tuples in the order of a table's columns. As with the archive, the committer decides when.
+Rows come in as `Row`, or as tuples in the order of a table's columns. As with the archive, the committer
+decides when.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,23 +11,24 @@ from typing import Any, Final, Protocol
 from whimbrel.error import Damaged
 from whimbrel.facts.item import ItemRows
 from whimbrel.facts.links import PageLinks
+from whimbrel.facts.row import Row
 
-Rows = Mapping[str, Sequence[tuple[Any, ...] | PageLinks] | ItemRows]
+Rows = Mapping[str, Sequence[tuple[Any, ...] | Row | PageLinks] | ItemRows]
 """For each table its new rows, in the order of its columns; the links of a page may come together. A table that is not
 one of `TABLES` brings its columns along."""
 
 TABLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
-    "pages": (
-        ("id", "key"), ("url", "string"), ("host", "string"), ("status", "int16"), ("mime", "string"),
-        ("charset", "string"), ("length", "int64"), ("wire_bytes", "int64"), ("title", "string"),
-        ("description", "string"), ("language", "string"), ("canonical", "string"), ("robots_meta", "string"),
-        ("depth", "int32"), ("fetched_at", "time"), ("etag", "string"), ("last_modified", "string"),
-        ("digest", "string"), ("fingerprint", "key"), ("simhash", "key"), ("duplicate_of", "string"),
-        ("truncated", "string"), ("warc_file", "string"), ("warc_offset", "int64"), ("warc_length", "int64"),
-        ("text", "string"),
+    "captures": (
+        ("capture_id", "key"), ("id", "key"), ("url", "string"), ("host", "string"), ("outcome", "string"),
+        ("via", "string"), ("status", "int16"), ("mime", "string"), ("charset", "string"), ("length", "int64"),
+        ("wire_bytes", "int64"), ("title", "string"), ("description", "string"), ("language", "string"),
+        ("canonical", "string"), ("robots_meta", "string"), ("depth", "int32"), ("fetched_at", "time"),
+        ("etag", "string"), ("last_modified", "string"), ("digest", "string"), ("fingerprint", "key"),
+        ("simhash", "key"), ("duplicate_of", "string"), ("duplicate_of_id", "key"), ("truncated", "string"),
+        ("warc_file", "string"), ("warc_offset", "int64"), ("warc_length", "int64"), ("text", "string"),
     ),
     "links": (
-        ("source_key", "key"), ("target_key", "key"), ("source", "string"), ("target", "string"),
+        ("capture_id", "key"), ("source_key", "key"), ("target_key", "key"), ("source", "string"), ("target", "string"),
         ("anchor", "string"), ("rel", "string"), ("kind", "string"),
     ),
     "fetches": (
@@ -35,22 +38,24 @@ TABLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("discovered_from", "string"),
     ),
     "hosts": (
-        ("host", "string"), ("domain", "string"), ("slot", "int16"), ("ip", "string"), ("qualification", "string"),
-        ("until", "time"), ("robots_date", "time"), ("robots_status", "int16"), ("robots_failures", "int32"),
-        ("delay_s", "float"), ("queued", "int64"), ("fetched", "int64"), ("failed", "int64"), ("last_error", "string"),
+        ("site", "string"), ("host", "string"), ("domain", "string"), ("slot", "int16"), ("ip", "string"),
+        ("qualification", "string"), ("until", "time"), ("robots_date", "time"), ("robots_status", "int16"),
+        ("robots_failures", "int32"), ("delay_s", "float"), ("queued", "int64"), ("fetched", "int64"),
+        ("failed", "int64"), ("last_error", "string"),
     ),
     "events": (
         ("at", "time"), ("actor", "string"), ("action", "string"), ("subject", "string"), ("detail", "string"),
     ),
     "handled": (
-        ("run", "key"), ("url", "string"), ("handlers", "string"), ("version", "string"), ("at", "time"),
-        ("outcome", "string"), ("items", "int32"), ("elapsed_ms", "float"), ("error", "string"), ("printed", "string"),
+        ("run", "key"), ("capture_id", "key"), ("url", "string"), ("handlers", "string"), ("version", "string"),
+        ("at", "time"), ("outcome", "string"), ("items", "int32"), ("elapsed_ms", "float"), ("error", "string"),
+        ("printed", "string"),
     ),
 }  # fmt: skip
 """Columns and their kinds: `key` is an unsigned integer of 64 bits, `time` is seconds since 1970 as a float (None: not
 set), kept as a timestamp in UTC with microseconds. Items of the user's have kinds of their own beside: `bool`, `bytes`,
-`date` (days since 1970), `strings` (a list of them) and `json`. `warc_file`, `warc_offset` and `warc_length` of `pages`
-are filled in by the committer, who learns them from the archive."""
+`date` (days since 1970), `strings` (a list of them) and `json`. `warc_file`, `warc_offset` and `warc_length` of
+`captures` are filled in by the committer, who learns them from the archive."""
 
 
 class Facts(Protocol):

@@ -17,13 +17,16 @@ from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
+from msgspec.structs import astuple
 
 from whimbrel.facts.api import TABLES
 from whimbrel.facts.item import ItemRows
+from whimbrel.facts.legacy import present_name, upgraded
 from whimbrel.facts.links import PageLinks
+from whimbrel.facts.row import Row
 from whimbrel.facts.schema import TIME, schema_of, tail_schema
 
-FactRows = Mapping[str, Sequence[tuple[Any, ...] | PageLinks] | ItemRows]
+FactRows = Mapping[str, Sequence[tuple[Any, ...] | Row | PageLinks] | ItemRows]
 """As `Rows`."""
 
 _ALIGN: Final = 8
@@ -43,7 +46,8 @@ def payload(rows: FactRows) -> list[bytes | memoryview]:
 
 
 def read_payload_tables(data: bytes | memoryview, copied_bytes: int = 0) -> dict[str, pa.Table]:
-    """The tables of a payload, without a copy: they keep `data` alive. Tables of up to `copied_bytes` do not."""
+    """The tables of a payload in their present form, without a copy: they keep `data` alive. Tables of up to
+    `copied_bytes` do not."""
     size = int.from_bytes(data[:4], "little")
     listed = msgspec.json.decode(data[4 : 4 + size], type=list[tuple[str, int]])
     whole, offset, tables = pa.py_buffer(data), 4 + size, {}
@@ -52,10 +56,10 @@ def read_payload_tables(data: bytes | memoryview, copied_bytes: int = 0) -> dict
         with pa.ipc.open_stream(pa.py_buffer(part.to_pybytes()) if length <= copied_bytes else part) as stream:
             tables[table] = stream.read_all()
         offset += length
-    return tables
+    return {present_name(table): upgraded(table, rows) for table, rows in tables.items()}
 
 
-def arrow_table(table: str, rows: Sequence[tuple[Any, ...] | PageLinks] | ItemRows) -> pa.Table:
+def arrow_table(table: str, rows: Sequence[tuple[Any, ...] | Row | PageLinks] | ItemRows) -> pa.Table:
     """The rows of one table as the tail keeps them."""
     if isinstance(rows, ItemRows):
         return _table(table, rows.columns, rows.rows)
@@ -68,7 +72,7 @@ def _table(table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Any]) 
     wanted = schema_of(columns)
     if not rows:
         return wanted.empty_table()
-    found = list(zip(*rows, strict=True))
+    found = list(zip(*(map(astuple, rows) if isinstance(rows[0], Row) else rows), strict=True))
     if len(found) != len(wanted):
         raise ValueError(f"a row of {table} has {len(wanted)} columns, not {len(found)}")
     arrays = [
@@ -85,33 +89,35 @@ def _stream(table: pa.Table) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-def _by_page(rows: Sequence[tuple[Any, ...] | PageLinks]) -> Iterator[PageLinks]:
+def _by_page(rows: Sequence[tuple[Any, ...] | Row | PageLinks]) -> Iterator[PageLinks]:
     """Pages as they are; tuples that follow each other and have one source, joined."""
     singles: list[tuple[Any, ...]] = []
     for row in rows:
-        if isinstance(row, PageLinks):
+        if isinstance(row, tuple):
+            singles.append(row)
+        elif isinstance(row, PageLinks):
             yield from _from_tuples(singles)
             singles = []
             yield row
-        else:
-            singles.append(row)
     yield from _from_tuples(singles)
 
 
 def _from_tuples(rows: list[tuple[Any, ...]]) -> Iterator[PageLinks]:
-    for (key, source), links in groupby(rows, itemgetter(0, 2)):
-        _, target_keys, _, targets, anchors, rels, kinds = map(list, zip(*links, strict=True))
-        yield PageLinks(key, source, target_keys, targets, anchors, rels, kinds)
+    for (capture, key, source), links in groupby(rows, itemgetter(0, 1, 3)):
+        _, _, target_keys, _, targets, anchors, rels, kinds = map(list, zip(*links, strict=True))
+        yield PageLinks(capture, key, source, target_keys, targets, anchors, rels, kinds)
 
 
 def _link_columns(pages: list[PageLinks]) -> list[pa.Array]:
-    keys, indices, sources = array("Q"), array("i"), dict[str, int]()
+    captures, keys, indices, sources = array("Q"), array("Q"), array("i"), dict[str, int]()
     for page in pages:
         count = len(page.targets)
+        captures.extend([page.capture_id] * count)
         keys.extend([page.source_key] * count)
         indices.extend([sources.setdefault(page.source, len(sources))] * count)
     numbers = pa.Array.from_buffers(pa.int32(), len(indices), [None, pa.py_buffer(indices)])
     return [
+        pa.Array.from_buffers(pa.uint64(), len(captures), [None, pa.py_buffer(captures)]),
         pa.Array.from_buffers(pa.uint64(), len(keys), [None, pa.py_buffer(keys)]),
         _joined((page.target_keys for page in pages), pa.uint64()),
         pa.DictionaryArray.from_arrays(numbers, _array(list(sources), pa.string())),

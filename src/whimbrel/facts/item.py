@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import msgspec
 
-HIDDEN: Final = (("_run", "key"), ("_page", "string"), ("_at", "time"), ("_key", "bytes"))
-"""What every item has beside its own columns: the row of `handled` that it comes from, the page, the time, and what it
-shares with later items that take its place."""
+HIDDEN: Final = (("_run", "key"), ("_page", "string"), ("_capture_id", "key"), ("_at", "time"), ("_key", "bytes"))
+"""What every item has beside its own columns: the row of `handled` that it comes from, the page and the capture, the
+time, and what it shares with later items that take its place."""
 
 
 class ItemRows(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ import msgspec
 class PageLinks(msgspec.Struct, frozen=True, gc=False):
     """The links of one page in the order of the page. All lists have the same length."""
 
+    capture_id: int
     source_key: int
     source: str
     target_keys: list[int]

@@ -28,10 +28,10 @@ _TYPES: Final = {
 }
 
 _PLAIN: Final = {
-    "pages": ("url", "title", "description", "digest", "etag", "last_modified", "canonical", "text", "duplicate_of"),
+    "captures": ("url", "title", "description", "digest", "etag", "last_modified", "canonical", "text", "duplicate_of"),
     "links": ("target", "anchor"),
     "fetches": ("url", "redirect_to", "discovered_from"),
-    "hosts": ("host",),
+    "hosts": ("site", "host"),
     "events": ("detail",),
     "handled": ("url", "error", "printed"),
 }

@@ -12,7 +12,9 @@ import msgspec
 Columns = tuple[tuple[str, str], ...]
 """Names and kinds, as the tables of a crawl have them."""
 
-_RESERVED: Final = frozenset(("pages", "links", "fetches", "hosts", "events", "handled"))
+_RESERVED: Final = frozenset(
+    ("captures", "pages", "links", "links_history", "fetches", "hosts", "events", "handled", "near_duplicates")
+)
 _KINDS: Final[dict[Any, str]] = {
     str: "string",
     int: "int64",

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from whimbrel.commit.committed import IMPORT_LIST
 from whimbrel.flow import check
 from whimbrel.job.configure import configured
 from whimbrel.job.part_name import ROUTER
@@ -37,11 +38,12 @@ def story_of(directory: Path, url: Url) -> dict[str, Any]:
         return {
             "url": url.text,
             "visits": rows(f"select * from fetches where url = '{text}' order by started_at"),  # noqa: S608
+            "captures": rows(f"select * exclude (text) from captures where url = '{text}' order by fetched_at"),  # noqa: S608
             "page": rows(f"select * exclude (text) from pages where url = '{text}'"),  # noqa: S608
             "linked_from": rows(
                 f"select source, anchor, kind, count(*) over () as total from links where target = '{text}' limit 5"  # noqa: S608
             ),
-            "host": rows(f"select * from hosts where host = '{site}'"),  # noqa: S608
+            "host": rows(f"select * from hosts where site = '{site}'"),  # noqa: S608
             "similar": rows(f"select distinct url from fetches where {_AT} = '{name}' and url <> '{text}' limit 5"),  # noqa: S608
             **_verdict(directory, url),
         }
@@ -49,7 +51,9 @@ def story_of(directory: Path, url: Url) -> dict[str, Any]:
 
 def _verdict(directory: Path, url: Url) -> dict[str, Any]:
     """Whether it is a seed, and what the job's scope, filters and limits say about a link to it; empty when it would be
-    followed."""
+    followed. What was imported has no job, and follows nothing."""
+    if (directory / IMPORT_LIST).exists():
+        return {"seed": False, "verdict": "not-imported"}
     options = stored_job(directory).options
     known = registry(*map(Path, options.with_files))
     plan = check(configured(options, directory, known), known)

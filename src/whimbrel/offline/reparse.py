@@ -32,12 +32,18 @@ _BATCH: Final = 64
 _NO_LIMIT_S: Final = 1e8
 _SHOW_S: Final = 0.5
 _PAGES: Final = """
-    SELECT page.url, page.status, page.mime, page.charset, page.depth, epoch(page.fetched_at) AS at_s,
-           whole.warc_file AS file, whole.warc_offset AS "offset", whole.warc_length AS length
-    FROM _all_pages page JOIN _all_pages whole
-    ON whole.duplicate_of = '' AND whole.url = CASE page.duplicate_of WHEN '' THEN page.url ELSE page.duplicate_of END
-    WHERE whole.warc_file <> '' AND ({where})
-    ORDER BY file, "offset\""""
+    SELECT * EXCLUDE (place), unnest(place) FROM (
+        SELECT page.url, page.capture_id, page.status, page.mime, page.charset, page.depth,
+               epoch(page.fetched_at) AS at_s,
+               CASE page.duplicate_of WHEN '' THEN page.place ELSE whole.place END AS place
+        FROM (SELECT *, {place} AS place FROM _pages page WHERE ({where})) page
+        LEFT JOIN (
+            SELECT capture_id, max_by({place}, fetched_at) AS place FROM _contents WHERE duplicate_of = ''
+            AND capture_id IN (SELECT duplicate_of_id FROM _pages) GROUP BY capture_id
+        ) whole ON whole.capture_id = page.duplicate_of_id
+    ) WHERE place.file <> '' ORDER BY place.file, place.start"""
+"""Each page once, with the place of its body: of a duplicate, that of the capture it repeats."""
+_PLACE: Final = "struct_pack(file := warc_file, start := warc_offset, length := warc_length)"
 
 
 class Reparsed(msgspec.Struct, frozen=True):
@@ -111,7 +117,7 @@ class _Again:
         return self._found()
 
     async def _submit_all(self, pool: HandlerPool, where: str) -> None:
-        for task in self._tasks(where):
+        for capture_id, task in self._tasks(where):
             if not self._rules.matching(task.raw.url, task.raw.mime):
                 continue
             if self._under_way >= pool.capacity:
@@ -120,7 +126,7 @@ class _Again:
             while self._journal.behind:
                 await self._wait()
             self._under_way += 1
-            pool.submit(task, partial(self._land, task))
+            pool.submit(task, partial(self._land, task, capture_id))
         await self._wait_for(0)
 
     async def _wait_for(self, most: int) -> None:
@@ -141,18 +147,18 @@ class _Again:
             self._shown_s = time.monotonic()
             self._show(self._found())
 
-    def _tasks(self, where: str) -> Iterator[HandlerTask]:
+    def _tasks(self, where: str) -> Iterator[tuple[int, HandlerTask]]:
         config = QueryConfig(time_limit_s=_NO_LIMIT_S)
-        with Query([self._snapshot], config) as query, query.run(_PAGES.format(where=where)) as answer:
+        with Query([self._snapshot], config) as query, query.run(_PAGES.format(where=where, place=_PLACE)) as answer:
             for batch in answer:
                 for row in batch.to_pylist():
-                    yield self._task(row)
+                    yield row["capture_id"], self._task(row)
 
     def _task(self, row: dict[str, Any]) -> HandlerTask:
         raw = RawPage(row["url"], row["status"], {}, b"", row["mime"], row["charset"], row["depth"], row["at_s"])
-        return HandlerTask(raw, ref=ArchiveRef(str(self._directory), row["file"], row["offset"], row["length"]))
+        return HandlerTask(raw, ref=ArchiveRef(str(self._directory), row["file"], row["start"], row["length"]))
 
-    def _land(self, task: HandlerTask, result: HandlerResult) -> None:
+    def _land(self, task: HandlerTask, capture_id: int, result: HandlerResult) -> None:
         if result.outcome == "lost":
             self._lost = result.error
             self._landed.set()
@@ -161,7 +167,7 @@ class _Again:
         self._pages += 1
         self._items += len(result.items)
         self._failed += result.outcome != "ok"
-        self._journal.add_handled(task.raw.url, handled_of(result, self._version))
+        self._journal.add_handled(task.raw.url, capture_id, handled_of(result, self._version))
         if self._under_way <= self._awaited:
             self._landed.set()
 

@@ -30,7 +30,7 @@ from whimbrel.archive.api import (
     RevisitCapture,
 )
 from whimbrel.clock import SystemClock
-from whimbrel.commit.committed import NotACrawl, read_committed
+from whimbrel.commit.committed import IMPORT_LIST, NotACrawl, read_committed
 from whimbrel.commit.journal import Journal, JournalConfig
 from whimbrel.commit.work import SettledVisit
 from whimbrel.dedupe.api import Earlier, Fingerprinted
@@ -50,8 +50,6 @@ from whimbrel.parse.parser import Parser, ParserConfig
 from whimbrel.state.rocks import RocksConfig, RocksState
 from whimbrel.visit import Request, Visit, VisitResult
 
-_LIST: Final = "import.json"
-"""What the import was begun with."""
 _YIELD_EVERY: Final = 16
 _BEHIND_S: Final = 0.005
 _SHA1_CHARS: Final = 32
@@ -84,7 +82,7 @@ def import_warcs(files: list[Path], directory: Path, show: Callable[[Imported], 
         if not file.is_file():
             raise ImportFailed(f"{file} is not a file")
     listed = [_Listed(str(file.resolve()), file.stat().st_size) for file in files]
-    begun = directory / _LIST
+    begun = directory / IMPORT_LIST
     if begun.exists():
         _check_same(listed, directory)
     else:
@@ -105,10 +103,10 @@ def _check_same(listed: list[_Listed], directory: Path) -> None:
             raise CrawlError(f"{directory} holds an import that is done; choose another with --into")
     except NotACrawl:
         pass  # It was interrupted before its first commit.
-    if (directory / _LIST).read_bytes() != msgspec.json.encode(listed):
+    if (directory / IMPORT_LIST).read_bytes() != msgspec.json.encode(listed):
         raise CrawlError(
-            f"an import of other files was begun in {directory}, see {_LIST}; name the same ones in the same order, or "
-            "choose another directory with --into"
+            f"an import of other files was begun in {directory}, see {IMPORT_LIST}; name the same ones in the same "
+            "order, or choose another directory with --into"
         )
 
 
@@ -194,6 +192,7 @@ class _Import:
             parsed.redirect_to,
             parsed.handled,
             tuple(_captures(record, parsed, earlier)),
+            via="import",
         )
         self._journal.add(settled)
         response = fetched.exchange.response

@@ -10,7 +10,9 @@ from whimbrel.facts.api import FactsDamaged
 if TYPE_CHECKING:
     from whimbrel.query.snapshot import Snapshot
 
-_COLUMNS: Final = ["host", "qualification", "queued", "until", "last_error"]
+_COLUMNS: Final = ["site", "qualification", "queued", "until", "last_error"]
+_OLD_COLUMNS: Final = ["host", *_COLUMNS[1:]]
+"""Of files of format 1, where a site stands in the column `host`."""
 _MOST_HOSTS: Final = 200_000
 """The newest; more would only make the numbers larger."""
 _KINDS: Final = {
@@ -29,10 +31,10 @@ def backlog(directory: Path) -> list[str]:
 
     found: dict[str, _Kind] = {}
     seen: set[str] = set()
-    for host, qualification, queued, until, said in _newest_first(latest_snapshot(directory)):
-        if host in seen:
+    for site, qualification, queued, until, said in _newest_first(latest_snapshot(directory)):
+        if site in seen:
             continue
-        seen.add(host)
+        seen.add(site)
         if queued:
             found.setdefault(qualification, _Kind(qualification)).add(queued, until, said)
         if len(seen) >= _MOST_HOSTS:
@@ -47,11 +49,13 @@ def _newest_first(snapshot: "Snapshot") -> Iterator[tuple[Any, ...]]:
 
     for batch in reversed(snapshot.tails["hosts"].select(_COLUMNS).to_batches()):
         yield from reversed(list(zip(*(column.to_pylist() for column in batch.columns), strict=True)))
-    for path in reversed(snapshot.parquet["hosts"]):
+    files = [(path, _OLD_COLUMNS) for path in snapshot.old_parquet["hosts"]]
+    files += [(path, _COLUMNS) for path in snapshot.parquet["hosts"]]
+    for path, columns in reversed(files):
         try:
             with pq.ParquetFile(path) as file:
                 for group in range(file.num_row_groups - 1, -1, -1):
-                    rows = file.read_row_group(group, _COLUMNS, use_threads=False)
+                    rows = file.read_row_group(group, columns, use_threads=False).select(columns)
                     yield from reversed(list(zip(*(column.to_pylist() for column in rows.columns), strict=True)))
         except (pa.ArrowException, OSError) as error:
             raise FactsDamaged(f"{path.name}: {error}") from error

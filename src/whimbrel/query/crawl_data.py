@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from whimbrel.archive.head import head_fields
-from whimbrel.facts.api import TABLES
 from whimbrel.query.document import Document, decoded_body
 from whimbrel.query.latest import latest_snapshot
+from whimbrel.query.part import literal
 from whimbrel.query.rows import Rows
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.sql import Query, QueryConfig
-from whimbrel.query.view import literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _NO_LIMIT_S: Final = 1e8
-_COLUMNS: Final = ", ".join(name for name, _ in TABLES["pages"] if name != "text")
 
 
 class CrawlData:
@@ -52,20 +50,22 @@ class CrawlData:
         """Pages with their bodies, in the order of the archive and in constant memory. `where` is a condition on
         `pages`. Duplicates, which have no body of their own, are left out."""
         kept = f"({where}) AND duplicate_of = '' AND warc_file <> ''"
-        yield from self._read(f"{kept} ORDER BY _crawl, warc_file, warc_offset")
+        yield from self._read("_pages", f"{kept} ORDER BY _crawl, warc_file, warc_offset")
 
     def get(self, url: str) -> Document | None:
         """The last document of a URL; None when there is none. A duplicate has the body of the page it repeats."""
-        found = next(self._read(f"url = {literal(url)} AND warc_file <> '' ORDER BY fetched_at DESC LIMIT 1"), None)
+        latest = f"url = {literal(url)} AND warc_file <> '' ORDER BY fetched_at DESC LIMIT 1"
+        found = next(self._read("_pages", latest), None)
         if found is None or not found.row["duplicate_of"]:
             return found
-        whole = next(self.documents(f"url = {literal(found.row['duplicate_of'])}"), None)
+        original = f"capture_id = {found.row['duplicate_of_id']} AND duplicate_of = '' LIMIT 1"
+        whole = next(self._read("_contents", original), None)
         return found if whole is None else msgspec.structs.replace(found, body=whole.body)
 
-    def _read(self, rest: str) -> Iterator[Document]:
+    def _read(self, view: str, rest: str) -> Iterator[Document]:
         crawls = self._snapshots()
         config = msgspec.structs.replace(self._config, time_limit_s=_NO_LIMIT_S)
-        question = f"SELECT {_COLUMNS}, _crawl FROM _all_pages WHERE {rest}"  # noqa: S608 - only a SELECT is answered
+        question = f"SELECT * EXCLUDE (text) FROM {view} WHERE {rest}"  # noqa: S608 - only a SELECT is answered
         with Query(crawls, config) as query, query.run(question) as answer:
             for batch in answer:
                 for row in batch.to_pylist():

@@ -3,6 +3,7 @@
 | function | |
 |---|---|
 | `host(url)` | its host, as the tables write it |
+| `site(url)` | its scheme, host and port, as the tables write them |
 | `path_depth(url)` | segments of its path that are not empty |
 | `registered_domain(url)` | what somebody registered, by the public suffix list; also of a bare host |
 | `surt(url)` | the sort-friendly form that web archives index by |
@@ -10,9 +11,9 @@
 | `headers(url)` | the answer's headers as MAP, names in lower case |
 | `hamming(a, b)` | in how many bits two numbers differ, such as two SimHashes (`near.py`) |
 
-The first two are macros, which DuckDB computes itself. The others are Python's: they are called with a column at a time
-and look at each value once. `body` and `headers` find a page's place in the archive first; when a URL was stored more
-than once they take the last.
+The first three are macros, which DuckDB computes itself. The others are Python's: they are called with a column at a
+time and look at each value once. `body` and `headers` find a page's place in the archive first; when a URL was captured
+more than once they take the last capture with content.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,39 +21,59 @@ from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
-from duckdb.func import PythonUDFType
+from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from whimbrel.archive.head import head_fields
 from whimbrel.archive.read import StoredCapture
+from whimbrel.facts.legacy import url_id_column
 from whimbrel.query.document import decoded_body
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.url.domain import Domains
 from whimbrel.url.surt import surt
 
 _MOST_BYTES: Final = 256_000_000
-_MACROS: Final = (
+_URL_MACROS: Final = (
     r"host(url) AS regexp_extract(url, '^https?://(\[[^\]]*\]|[^/:?#]*)', 1)",
+    r"""site(url) AS split_part(url, '/', 1) || '//' || split_part(url, '/', 3) || CASE
+        WHEN regexp_matches(split_part(url, '/', 3), ':\d+$') THEN ''
+        WHEN starts_with(url, 'https:') THEN ':443' ELSE ':80' END""",
     r"""path_depth(url) AS len(list_filter(
         string_split(regexp_extract(url, '^https?://[^/?#]*([^?#]*)', 1), '/'), lambda part: part <> ''))""",
+)
+_MACROS: Final = (
     "registered_domain(url) AS _domain(CASE WHEN contains(url, '://') THEN host(url) ELSE url END)",
     # The place is looked for first, and read for the rows of the answer only.
     "headers(wanted) AS _headers((SELECT max_by(_place, _at) FROM _places WHERE _url = wanted))",
     """body(wanted) AS _body((
-        SELECT max_by(whole._place, page._at) FROM _places page JOIN _places whole
-        ON whole._crawl = page._crawl AND whole._repeats = ''
-        AND whole._url = CASE page._repeats WHEN '' THEN page._url ELSE page._repeats END
+        SELECT max_by(CASE page._repeats WHEN '' THEN page._place ELSE whole._place END, page._at)
+        FROM _places page LEFT JOIN _places whole
+        ON whole._crawl = page._crawl AND whole._capture = page._original AND whole._repeats = ''
         WHERE page._url = wanted))""",
 )
 _PLACES: Final = """CREATE VIEW _places AS SELECT
-    url AS _url, fetched_at AS _at, duplicate_of AS _repeats, _crawl,
-    struct_pack(c := _crawl, f := warc_file, o := warc_offset, l := warc_length) AS _place
-    FROM _all_pages"""
+    url AS _url, fetched_at AS _at, duplicate_of AS _repeats, duplicate_of_id AS _original, capture_id AS _capture,
+    _crawl, struct_pack(c := _crawl, f := warc_file, o := warc_offset, l := warc_length) AS _place
+    FROM _contents"""
 """With names of their own: an argument of a macro is put into it as it is written, and `url` would mean this one."""
 _PLACE: Final = ["STRUCT(c INTEGER, f VARCHAR, o BIGINT, l BIGINT)"]
 
 
 class TooMuchAtOnce(Exception):
     """Documents of one step of a query that do not fit into memory together."""
+
+
+def add_url_functions(connection: duckdb.DuckDBPyConnection) -> None:
+    """What the views need."""
+    connection.create_function(
+        "_url_id",
+        url_id_column,
+        ["VARCHAR"],
+        "UBIGINT",
+        type=PythonUDFType.ARROW,
+        null_handling=FunctionNullHandling.SPECIAL,
+    )
+    for macro in _URL_MACROS:
+        connection.execute(f"CREATE MACRO {macro}")
 
 
 def add_functions(connection: duckdb.DuckDBPyConnection, crawls: Sequence[Snapshot]) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from whimbrel.commit.committed import read_committed
+from whimbrel.commit.committed import IMPORT_LIST, read_committed
 from whimbrel.facts.api import FactsDamaged
 from whimbrel.query.snapshot import Snapshot, SnapshotGone
 
@@ -18,7 +18,8 @@ def latest_snapshot(directory: Path) -> Snapshot:
     before = -1
     for _ in range(_ATTEMPTS):
         committed = read_committed(directory)
-        snapshot = Snapshot(directory, committed.files, committed.parquet)
+        recaptured = committed.counters.recaptured > 0 or (directory / IMPORT_LIST).exists()
+        snapshot = Snapshot(directory, committed.files, committed.parquet, recaptured=recaptured)
         try:
             snapshot.hold()
         except SnapshotGone as gone:

@@ -12,11 +12,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from whimbrel.archive.read import StoredCapture, read_capture
 from whimbrel.facts.api import TABLES, FactsDamaged
 from whimbrel.facts.batch import read_payload_tables
 from whimbrel.facts.frame import FrameBroken, heads, read_payload
+from whimbrel.facts.legacy import is_old, present_name, upgraded
 from whimbrel.facts.name import parquet_name, tail_number
 from whimbrel.facts.schema import schema
 
@@ -28,8 +30,10 @@ class SnapshotGone(Exception):
 class Snapshot:
     """Give it what `COMMITTED` lists; files that are not facts are passed over. Reads when first asked."""
 
-    def __init__(self, directory: Path, files: dict[str, int], parquet: list[str]) -> None:
+    def __init__(self, directory: Path, files: dict[str, int], parquet: list[str], *, recaptured: bool = False) -> None:
         self.directory = directory
+        self.recaptured = recaptured
+        """Whether a URL may have more than one capture with content."""
         self._segments = {name: length for name, length in files.items() if name.startswith("archive/")}
         tails = [(number, name) for name in files if (number := tail_number(name)) is not None]
         self._tails = {name: files[name] for _, name in sorted(tails)}
@@ -37,7 +41,7 @@ class Snapshot:
 
     def hold(self) -> None:
         """Read the tails and find the Parquet files now. Raises SnapshotGone; later calls cannot."""
-        _ = self.tails, self.parquet
+        _ = self.tails, self._files
 
     @cached_property
     def tails(self) -> dict[str, pa.Table]:
@@ -55,27 +59,48 @@ class Snapshot:
                     raise FactsDamaged(f"{name} is damaged {error}") from error
         return {table: pa.concat_tables(of_table, promote_options="permissive") for table, of_table in parts.items()}
 
-    @cached_property
+    @property
     def parquet(self) -> dict[str, list[Path]]:
-        """For each table its Parquet files, in order of the commits."""
-        found: dict[str, list[tuple[int, Path]]] = {table: [] for table in TABLES}
-        for name in self._parquet:
-            parts = parquet_name(name)
-            if parts is None:
-                continue
-            path = self.directory / name
+        """For each table its Parquet files, in order of the commits. What is in `old_parquet` comes before them."""
+        return self._files[0]
+
+    @property
+    def old_parquet(self) -> dict[str, list[Path]]:
+        """For each table its Parquet files of format 1, under the table's present name (`facts/legacy.py`)."""
+        return self._files[1]
+
+    @cached_property
+    def _files(self) -> tuple[dict[str, list[Path]], dict[str, list[Path]]]:
+        named = [(name, parts) for name in self._parquet if (parts := parquet_name(name)) is not None]
+        # The files of one tail are written by one version. Where this does not tell which, the columns do.
+        new_numbers = {parts.number for _, parts in named if parts.table == "captures"}
+        new: dict[str, list[Path]] = {table: [] for table in TABLES}
+        old: dict[str, list[Path]] = {table: [] for table in TABLES}
+        for name, (table, number) in sorted(named, key=lambda pair: pair[1].number):
+            path = (self.directory / name).absolute()
             if not path.exists():
                 raise SnapshotGone(f"{name} is gone")
-            found.setdefault(parts.table, []).append((parts.number, path.absolute()))
-        return {table: [path for _, path in sorted(files)] for table, files in found.items()}
+            present = present_name(table)
+            is_new = number in new_numbers or not is_old(present, _column_names(path, name))
+            (new if is_new else old).setdefault(present, []).append(path)
+        return new, old
 
     @cached_property
     def items(self) -> list[str]:
         """The tables that the user's handlers filled."""
-        return sorted({*self.tails, *self.parquet} - set(TABLES))
+        return sorted({*self.tails, *self.parquet, *self.old_parquet} - set(TABLES))
+
+    @cached_property
+    def mixed(self) -> bool:
+        """Whether some captures, but not all, were written by format 1, where the id of the URL stands for that of the
+        capture."""
+        captures = self.tails["captures"]
+        written = set(pc.unique(pc.equal(captures["id"], captures["capture_id"])).to_pylist())
+        old, new = bool(self.old_parquet["captures"]) or True in written, self.parquet["captures"] or False in written
+        return old and bool(new)
 
     def tables(self) -> dict[str, "pa.Table | ds.Dataset"]:
-        """All rows of each of Whimbrel's own tables; of `hosts` the latest of each host. Datasets read their files when
+        """All rows of each of Whimbrel's own tables; of `hosts` the latest of each site. Datasets read their files when
         they are asked."""
         found = {table: self._whole(table) for table in TABLES}
         hosts = found["hosts"]
@@ -91,9 +116,11 @@ class Snapshot:
 
     def _whole(self, table: str) -> "pa.Table | ds.Dataset":
         tail, files = self.tails[table], [str(path) for path in self.parquet[table]]
+        old = [upgraded(table, _read_parquet(path)).cast(schema(table)) for path in self.old_parquet[table]]
         if not files:
-            return tail
-        return ds.dataset([ds.dataset(files, schema=schema(table), format="parquet"), ds.dataset(tail)])
+            return pa.concat_tables([*old, tail])
+        parts = [ds.dataset(part) for part in old]
+        return ds.dataset([*parts, ds.dataset(files, schema=schema(table), format="parquet"), ds.dataset(tail)])
 
     def _open(self, name: str, stack: ExitStack) -> int:
         try:
@@ -105,7 +132,23 @@ class Snapshot:
 
 
 def latest_hosts(hosts: pa.Table) -> pa.Table:
-    """The last row of each host, in the order of those rows."""
-    numbered = hosts.select(["host"]).append_column("at", pa.array(range(hosts.num_rows), pa.int64()))
-    last = numbered.group_by("host").aggregate([("at", "max")])["at_max"]
+    """The last row of each site, in the order of those rows."""
+    numbered = hosts.select(["site"]).append_column("at", pa.array(range(hosts.num_rows), pa.int64()))
+    last = numbered.group_by("site").aggregate([("at", "max")])["at_max"]
     return hosts.take(last.take(pc.sort_indices(last)))
+
+
+def _column_names(path: Path, name: str) -> list[str]:
+    try:
+        with pq.ParquetFile(path) as file:
+            names: list[str] = file.schema_arrow.names
+            return names
+    except FileNotFoundError as error:
+        raise SnapshotGone(f"{name} is gone") from error
+    except (OSError, pa.ArrowException) as error:
+        raise FactsDamaged(f"{name} is not a whole Parquet file: {error}") from error
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    with pq.ParquetFile(path) as file:
+        return file.read(use_threads=False)

@@ -17,10 +17,11 @@ import pyarrow as pa
 from whimbrel.error import UsageError, WhimbrelError
 from whimbrel.facts.api import FactsDamaged
 from whimbrel.flow import Config
-from whimbrel.query.function import add_functions
+from whimbrel.query.function import add_functions, add_url_functions
 from whimbrel.query.near import add_near_duplicates, add_simhash
+from whimbrel.query.part import literals
 from whimbrel.query.snapshot import Snapshot
-from whimbrel.query.view import literals, make_views
+from whimbrel.query.view import make_views
 
 _BATCH_ROWS: Final = 10_000
 _AGAIN_S: Final = 0.05
@@ -70,6 +71,7 @@ class Query:
             spill = stack.enter_context(TemporaryDirectory(prefix="whimbrel-query-"))
             self._connection = stack.enter_context(_connect(self._config, spill))
             add_simhash(self._connection)
+            add_url_functions(self._connection)
             with _as_damage():
                 make_views(self._connection, self._crawls)
             add_functions(self._connection, self._crawls)
@@ -101,7 +103,8 @@ class Query:
 
     def _lock(self) -> None:
         """The order matters: without external access no path can be allowed, and locked is locked."""
-        paths = [str(path) for crawl in self._crawls for files in crawl.parquet.values() for path in files]
+        tables = [files for crawl in self._crawls for of in (crawl.parquet, crawl.old_parquet) for files in of.values()]
+        paths = [str(path) for files in tables for path in files]
         self._connection.execute("SET TimeZone = 'UTC'")
         self._connection.execute(f"SET allowed_paths = {literals(paths)}")
         self._connection.execute("SET enable_external_access = false")

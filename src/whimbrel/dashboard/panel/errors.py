@@ -75,7 +75,8 @@ def lines(story: dict[str, Any]) -> list[str]:
         status = f", status {visit['status']}" if visit["status"] else ""
         said.append(f"{visit['started_at']:%H:%M:%S} {visit['outcome']} ({visit['reason']}{status}){found}")
     for page in story["page"]:
-        said.append(f"“{page['title']}”, kept in {page['warc_file']} at {page['warc_offset']:,}")  # noqa: PERF401
+        gone = f", gone since {page['gone_at']:%Y-%m-%d %H:%M}" if page["gone_at"] is not None else ""
+        said.append(f"“{page['title']}”, kept in {page['warc_file']} at {page['warc_offset']:,}{gone}")
     for link in story["linked_from"]:
         said.append(f"linked from {link['source']} as “{link['anchor']}”")  # noqa: PERF401
     for host in story["host"]:

@@ -10,7 +10,7 @@ from whimbrel.dashboard.panel.api import Desk, table
 from whimbrel.dashboard.source import Moment
 
 _COLUMNS: Final = {
-    "host": "host",
+    "site": "host",
     "qualification": "standing",
     "queued": "queued",
     "fetched": "fetched",
@@ -33,7 +33,7 @@ class HostsPanel:
             self._search.on("keydown.enter", self._load)
             self._order = ui.select(dict(_ORDERS), value="queued", label="Order", on_change=self._load)
             ui.button("Search", on_click=self._load).props("data-test=host-load")
-        self._table = table(_COLUMNS, [], "host", selection="single", pagination=20).props("data-test=hosts")
+        self._table = table(_COLUMNS, [], "site", selection="single", pagination=20).props("data-test=hosts")
         self._blocked = ui.label().classes("text-sm opacity-70").props("data-test=blocked")
         with ui.row().classes("items-end") as self._actions:
             ui.button("Block", on_click=self._block).props("data-test=host-block")
@@ -62,7 +62,7 @@ class HostsPanel:
         if not self._table.selected:
             ui.notify("Select a host first", type="warning")
             return ""
-        return urlsplit(self._table.selected[0]["host"]).hostname or ""
+        return urlsplit(self._table.selected[0]["site"]).hostname or ""
 
     async def _block(self) -> None:
         host = self._chosen()
@@ -76,7 +76,7 @@ class HostsPanel:
 
     async def _allow(self) -> None:
         if self._chosen():
-            await self._desk.act(Allow(self._table.selected[0]["host"]))
+            await self._desk.act(Allow(self._table.selected[0]["site"]))
 
     async def _requeue(self) -> None:
         host = self._chosen()
