@@ -29,7 +29,8 @@ WhimbrelError
 │   ├── FactsDamaged       a table (facts.api)
 │   ├── ArchiveDamaged     a segment of the archive (archive.api)
 │   ├── SegmentDamaged     one place in a segment (archive.read)
-│   └── StateDamaged       the database of the frontier (state.api)
+│   ├── StateDamaged       the database of the frontier (state.api)
+│   └── SlotDamaged        a part of a slot that comes from elsewhere (state.slot)
 ├── StorageTrouble         the disk takes no data: make room, then `whimbrel resume`; nothing durable is lost
 │   ├── JournalError       the last commits could not be made (commit.journal)
 │   └── StateFull          no room to open the state again (state.api)

@@ -49,6 +49,16 @@ def test_a_crawl_goes_on_with_a_state_that_was_built_and_says_what_it_costs() ->
     assert found["large"]["first_s"] < 10
 
 
+def test_a_slot_of_a_state_that_was_built_moves_with_nothing_left_and_nothing_changed() -> None:
+    done = bench("slot", "--urls", "5000")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["unchanged"]
+    assert found["left_behind"] == 0
+    assert 4_000 <= found["slot_urls"] < found["urls"] == 5_000
+    assert 0 < found["exported_bytes"] < found["pair_bytes"]
+
+
 def test_a_crawl_of_slow_hosts_keeps_many_of_them_busy() -> None:
     done = bench("wide", "--hosts", "50", "--pages", "3")
     assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ known keys. All of them change the state's open group and nothing else, so that 
 
 The record of a URL says where its entry is, so that a URL is never queued twice and can be found. What is ordered by
 time, hosts in `due` and URLs to be tried again in `retry`, is derived: it can be rebuilt from hosts and queues. All
-counts are per slot (`meta.py`).
+counts are per slot (`meta.py`), and a slot can leave and come as a whole (`slot.py`).
 
 `host.py` is what is known of a host, `health.py` how well it answers, `rate.py` how fast the crawl as a whole may go,
 `quota.py` how many hosts the qualifier has, `count.py` limits URLs that differ in their queries only. The gate can be

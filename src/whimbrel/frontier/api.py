@@ -7,6 +7,7 @@ import msgspec
 
 from whimbrel.frontier.entry import QueueEntry
 from whimbrel.qualify.api import HostDue, Qualification
+from whimbrel.state.slot import SlotChunk
 from whimbrel.url import Url
 from whimbrel.visit import Discovered, HostName, Visit, VisitResult
 
@@ -39,6 +40,26 @@ class HostSummary(msgspec.Struct, frozen=True, gc=False):
     fetched: int
     failed: int
     last_error: str
+
+
+class SlotTransfer(Protocol):
+    """Slots that leave a frontier or come to it. Chunks and deletions go to the open group, so that what is in memory
+    is bounded by the commits in between."""
+
+    def slots(self) -> list[int]:
+        """Those of which there is anything."""
+
+    def export(self, slot: int) -> Iterator[bytes]:
+        """A slot in chunks. None of its hosts may be busy, and nothing may be added to it meanwhile."""
+
+    def take_in(self, data: bytes) -> SlotChunk:
+        """A chunk of a slot that comes here; once more changes nothing. Until the last one the slot is not used, also
+        after a restart; with it the slot's hosts begin to be visited, and all of them count as just visited. Raises
+        SlotDamaged, and nothing has changed."""
+
+    def delete(self, slot: int, most: int) -> int:
+        """Delete about so many keys of a slot; returns how many, 0 when nothing is left. None of its hosts may be busy.
+        After a restart on the way nothing of the slot is visited."""
 
 
 class Frontier(Protocol):
@@ -101,6 +122,10 @@ class Frontier(Protocol):
 
     def loaded(self) -> Iterator[HostSummary]:
         """Every host in memory, which all are that had something to do lately."""
+
+    @property
+    def transfer(self) -> SlotTransfer:
+        """Slots that leave this frontier or come to it."""
 
     def due_in_s(self) -> float | None:
         """Seconds until `take` may give another answer, if nothing else changes; 0 when it may now; None when that is

@@ -29,6 +29,7 @@ from whimbrel.frontier.queue import Queues
 from whimbrel.frontier.quota import QualifierQuota
 from whimbrel.frontier.rate import Rate
 from whimbrel.frontier.scheduler import ROUNDED_S, HostScheduler, is_over
+from whimbrel.frontier.slot import DiskSlotTransfer
 from whimbrel.observable import Observable
 from whimbrel.outcome import asks_to_slow_down
 from whimbrel.qualify.api import HostDue, Qualification
@@ -72,6 +73,9 @@ class DiskFrontier(Provider, Observable):
         self._queues = Queues(state, self.table, config.order, self._meta.order_changes)
         self._counts = QueryCounts(state, self.keys)
         self._scheduler = HostScheduler(config, state, self.table, self.gate, self.clock)
+        self.transfer = DiskSlotTransfer(
+            state, self.table, self._slots, self._scheduler, self._queues, self.gate, self._tell
+        )
         self._ready: deque[Host] = deque()
         self._quota = QualifierQuota()
         self._visiting = 0

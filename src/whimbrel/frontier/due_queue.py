@@ -72,6 +72,11 @@ class DueQueue:
                 yield key
             start = found[-1][0] + b"\0"
 
+    def reload(self) -> None:
+        """Read the head from the disk again."""
+        self._heap = []
+        self._loaded = self._kind
+
     def _load(self) -> None:
         if self._loaded == self._end:
             return

@@ -146,6 +146,8 @@ class HostTable:
         self._hosts: OrderedDict[bytes, Host] = OrderedDict()
         self._ids: OrderedDict[str, bytes] = OrderedDict()
         self._changed: list[Host] = []
+        self._written: list[Host] = []
+        """Those that were written since the last `flush`."""
 
     def id_of(self, site: str, host: str) -> bytes:
         found = self._ids.get(site)
@@ -207,20 +209,34 @@ class HostTable:
 
     def flush(self) -> list[HostSummary]:
         """Write what changed to the open group; returns the hosts whose rows are out of date."""
-        changed, self._changed = self._changed, []
         stale: list[HostSummary] = []
-        for host in changed:
-            host.changed = False
-            self._state.put("hosts", host.id, encode_host(host.record))
+        for host in dict.fromkeys(self.write_down()):
             if host.noted or not host.record.queued:
                 host.noted = False
                 stale.append(summary_of(host))
-        self._evict(len(changed))
+        self._written.clear()
         return stale
+
+    def write_down(self) -> list[Host]:
+        """Write what changed to the open group; returns what did since the last `flush`."""
+        changed, self._changed = self._changed, []
+        for host in changed:
+            host.changed = False
+            self._state.put("hosts", host.id, encode_host(host.record))
+        self._written += changed
+        self._evict(len(changed))
+        return self._written
+
+    def check_idle(self, slot: bytes) -> None:
+        """No host of a slot may be with the qualifier, in a line, or have a visit under way."""
+        for host in self._hosts.values():
+            if host.id.startswith(slot) and (host.busy or host.out):
+                raise AssertionError(f"{host.name.site} is being visited: its slot cannot be moved")
 
     def forget(self, slot: bytes) -> None:
         """Nothing of a slot is kept in memory any more; what changed in it is lost."""
         self._changed = [host for host in self._changed if not host.id.startswith(slot)]
+        self._written = [host for host in self._written if not host.id.startswith(slot)]
         for id_ in [id_ for id_ in self._hosts if id_.startswith(slot)]:
             del self._hosts[id_]
 

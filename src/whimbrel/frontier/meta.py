@@ -68,12 +68,17 @@ class SlotCounts:
         self._record(slot).hosts += 1
         self.hosts += 1
 
-    def of(self, slot: bytes) -> SlotRecord:
-        """The counts of one slot; not to be written to."""
-        return self._records.get(slot) or SlotRecord()
-
-    def known(self) -> list[bytes]:
-        return sorted(self._records)
+    def reload(self, slot: bytes) -> None:
+        """The counts of a slot are those of the state again: it was imported, or deleted."""
+        self._changed.discard(slot)
+        before = self._records.pop(slot, None) or SlotRecord()
+        stored = self._state.get("slots", slot)
+        after = SlotRecord() if stored is None else decode_slot(stored)
+        if stored is not None:
+            self._records[slot] = after
+        self.queued += after.queued - before.queued
+        self.taken += after.taken - before.taken
+        self.hosts += after.hosts - before.hosts
 
     def _record(self, slot: bytes) -> SlotRecord:
         self._changed.add(slot)

@@ -155,6 +155,10 @@ class Queues:
         self._move(decode_entry(value), key)
         return host
 
+    def reload(self) -> None:
+        """Others have changed what waits to be tried again."""
+        self._retry_s = 0.0
+
     @property
     def retry_s(self) -> float | None:
         """When the next entry is to be tried again; None when none is."""

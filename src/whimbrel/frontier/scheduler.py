@@ -98,6 +98,11 @@ class HostScheduler:
     def reconfigure(self, config: FrontierConfig) -> None:
         self._config = config
 
+    def reload(self) -> None:
+        """Others have changed what is due: forget what was read of it."""
+        for queue in (self._visits, self._qualifications, self._held):
+            queue.reload()
+
     def let_go(self) -> None:
         """There is another limit, or another list of blocked hosts: whom it does not hold back goes on."""
         for key in self._held.each():

@@ -8,8 +8,8 @@ between. After a write that failed RocksDB takes no other until it is opened aga
 that it can still be read.
 
 Keys that belong to a URL, a host or a payload begin with a *slot* of two bytes, so that a slot's part of the state can
-be listed, moved and deleted as a whole. What is ordered by time (`due`, `retry`) does not: it is derived, and can be
-rebuilt. The *secret* (`secret.py`) keys all hashes; it belongs to the crawl and not to one state.
+be listed, moved and deleted as a whole (`slot.py`). What is ordered by time (`due`, `retry`) does not: it is derived,
+and can be rebuilt. The *secret* (`secret.py`) keys all hashes; it belongs to the crawl and not to one state.
 
 The database's own lock is the crawl's lock: two processes cannot work on one crawl. Only the crawl opens the database;
 readers use what is published (`commit/committed.py`). A state of an earlier format is upgraded by `resume`

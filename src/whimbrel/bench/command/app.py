@@ -13,6 +13,7 @@ from whimbrel.bench.command.overhead import overhead
 from whimbrel.bench.command.politeness import politeness
 from whimbrel.bench.command.query import query
 from whimbrel.bench.command.scale import scale
+from whimbrel.bench.command.slot import slot
 from whimbrel.bench.command.wide import wide
 from whimbrel.job.unit import duration_s
 from whimbrel.terminal import plain_console
@@ -21,6 +22,7 @@ app = typer.Typer(no_args_is_help=True, help="Measure Whimbrel on this machine."
 app.command("politeness")(politeness)
 app.command("wide")(wide)
 app.command("scale")(scale)
+app.command("slot")(slot)
 app.command("query")(query)
 app.command("overhead")(overhead)
 JsonOption = Annotated[bool, typer.Option("--json", help="As JSON.")]
