@@ -60,7 +60,7 @@ def begun(make: Make, directory: Path, listed: Listed = NOTHING, disk: Disk | No
 
 
 def commit(facts: Facts, number: int, *, rotate: bool = True) -> Listed:
-    facts.append(number, {"pages": [sample.page(number)], "links": [sample.links(number)]})
+    facts.append(number, {"captures": [sample.capture(number)], "links": [sample.links(number)]})
     return listed_now(facts, number, rotate=rotate)
 
 
@@ -74,7 +74,7 @@ def listed_now(facts: Facts, number: int, *, rotate: bool = True) -> Listed:
 
 def pages(directory: Path, listed: Listed) -> list[int]:
     """Numbers of commits, as a reader sees them."""
-    table = Snapshot(directory, listed.lengths, listed.parquet).tables()["pages"]
+    table = Snapshot(directory, listed.lengths, listed.parquet).tables()["captures"]
     found: list[int] = (table if isinstance(table, pa.Table) else table.to_table())["id"].to_pylist()
     return sorted(found)
 
@@ -85,7 +85,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 def test_a_commit_shows_its_rows_and_those_before_it_and_no_others(facts: Facts, tmp_path: Path) -> None:
     listed = [commit(facts, number) for number in range(1, 8)]
-    facts.append(8, {"pages": [sample.page(8)]})
+    facts.append(8, {"captures": [sample.capture(8)]})
     assert pages(tmp_path, listed[-1]) == list(range(1, 8))
     assert pages(tmp_path, listed[-2]) == list(range(1, 7)), "a reader that is one commit behind"
 
@@ -98,7 +98,7 @@ def test_lengths_are_those_of_the_files(facts: Facts, tmp_path: Path) -> None:
 
 
 def test_a_commit_without_rows_writes_nothing(facts: Facts, tmp_path: Path) -> None:
-    facts.append(1, {"pages": [], "links": []})
+    facts.append(1, {"captures": [], "links": []})
     assert listed_now(facts, 1) == Listed(1, {}, [])
 
 
@@ -127,7 +127,7 @@ def test_a_cut_goes_back_and_the_same_commit_is_made_again(facts: Facts, tmp_pat
 def test_another_process_cuts_and_goes_on(make: Make, tmp_path: Path) -> None:
     facts = begun(make, tmp_path)
     listed = [commit(facts, number) for number in range(1, 5)][-1]
-    facts.append(5, {"pages": [sample.page(5)]})
+    facts.append(5, {"captures": [sample.capture(5)]})
     facts.close()
     again = begun(make, tmp_path, listed)
     assert pages(tmp_path, listed) == [1, 2, 3, 4]
@@ -137,7 +137,7 @@ def test_another_process_cuts_and_goes_on(make: Make, tmp_path: Path) -> None:
 
 def test_a_cut_deletes_what_is_not_listed_and_leaves_what_is_not_ours(make: Make, tmp_path: Path) -> None:
     facts = begun(make, tmp_path)
-    facts.append(1, {"pages": [sample.page(1)]})
+    facts.append(1, {"captures": [sample.capture(1)]})
     facts.close()
     (tmp_path / "facts" / "notes.txt").touch()
     begun(make, tmp_path).close()
