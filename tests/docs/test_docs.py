@@ -269,3 +269,12 @@ def test_every_part_tells_its_story() -> None:
         story = ast.get_docstring(ast.parse(package.read_text()))
         assert story, package
         assert package.parent.name == "whimbrel" or len(story) > 250, f"{package} says too little"
+
+
+def test_the_table_of_contracts_names_every_suite_and_protocols_that_exist() -> None:
+    text = (ROOT / "docs" / "contracts.md").read_text()
+    suites = {path.name for path in (ROOT / "tests" / "contract").glob("test_*.py")}
+    assert set(re.findall(r"`(test_\w+\.py)`", text)) == suites
+    for module, protocol in re.findall(r"^\|[^|]*\| `([\w/]+\.py)` `(\w+)` \|", text, re.MULTILINE):
+        source = (ROOT / "src" / "whimbrel" / module).read_text()
+        assert re.search(rf"^class {protocol}\(.*Protocol", source, re.MULTILINE), f"{module} has no {protocol}"
