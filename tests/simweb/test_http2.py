@@ -34,7 +34,7 @@ from whimbrel.simweb.exhibit.connection import EXHIBITS
 from whimbrel.simweb.html import http_date
 from whimbrel.simweb.server.log import AccessLog, LoggedExchange, read_log
 from whimbrel.simweb.server.serve import Negotiated
-from whimbrel.simweb.server.service import Connection, Served, Service, WebSite
+from whimbrel.simweb.server.service import Connection, ServedAnswer, Service, WebSite
 from whimbrel.simweb.server.translation import translate
 from whimbrel.simweb.spec import EPOCH_S, WebSpec
 from whimbrel.simweb.web import Web
@@ -62,21 +62,23 @@ class Halls:
     def may_recover(self, host: str, target: str) -> bool:
         return False
 
-    def serve(self, request: SimRequest, now_s: float) -> Served:
+    def serve(self, request: SimRequest, now_s: float) -> ServedAnswer:
         match request.path:
             case "/big":
-                return Served(html(b"b" * BIG), "big")
+                return ServedAnswer(html(b"b" * BIG), "big")
             case "/slow":
-                return Served(html(b"s" * 30_000), "slow", latency_s=0.2, bandwidth=100_000)
+                return ServedAnswer(html(b"s" * 30_000), "slow", latency_s=0.2, bandwidth=100_000)
             case "/headers":
                 more = (("Connection", "close"), ("X-Odd", " caf\xe9 "), ("Keep-Alive", "timeout=5"))
-                return Served(html("odd", 200, *more), "headers")
+                return ServedAnswer(html("odd", 200, *more), "headers")
             case "/echo":
                 body = f"{request.method} {request.scheme} {request.host} {request.headers.get('x-mixed')}"
-                return Served(html(f"{body} {request.reused}"), "echo")
+                return ServedAnswer(html(f"{body} {request.reused}"), "echo")
             case "/endless-hints":
                 hint = b"HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n"
-                return Served(Script((Send(hint), Wait(0.01), Send(hint + b"HTTP/1.1 200 OK\r\n\r\nok")), 200), "hints")
+                return ServedAnswer(
+                    Script((Send(hint), Wait(0.01), Send(hint + b"HTTP/1.1 200 OK\r\n\r\nok")), 200), "hints"
+                )
         return self._web.serve(request, now_s)
 
 

@@ -11,8 +11,6 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "whimbrel"
 STORIES = sorted(SOURCE.rglob("__init__.py"))
 ALSO_KNOWN_ELSEWHERE = "Class names with two meanings"
-BEING_RENAMED = {"Kept"}
-STORIES_TO_BE_WRITTEN = {"commit", "dedupe", "facts", "fetch", "frontier", "handle", "parse", "state"}
 
 
 def test_a_class_name_means_one_thing_unless_the_glossary_says_why() -> None:
@@ -23,9 +21,7 @@ def test_a_class_name_means_one_thing_unless_the_glossary_says_why() -> None:
                 places[node.name].append(path.relative_to(SOURCE).as_posix())
     section = (ROOT / "docs" / "glossary.md").read_text().partition(f"## {ALSO_KNOWN_ELSEWHERE}\n")[2]
     explained = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
-    assert {
-        name: found for name, found in places.items() if len(found) > 1 and name not in explained | BEING_RENAMED
-    } == {}
+    assert {name: found for name, found in places.items() if len(found) > 1 and name not in explained} == {}
     assert [name for name in explained if len(places[name]) < 2] == [], "take it out of the glossary's list"
 
 
@@ -40,5 +36,4 @@ def _unnamed(package: Path) -> list[str]:
 
 @pytest.mark.parametrize("package", STORIES[1:], ids=lambda path: str(path.parent.relative_to(SOURCE)))
 def test_the_story_of_a_package_names_each_of_its_modules(package: Path) -> None:
-    if str(package.parent.relative_to(SOURCE)) not in STORIES_TO_BE_WRITTEN:
-        assert _unnamed(package) == [], "say in a few words what it is for"
+    assert _unnamed(package) == [], "say in a few words what it is for"

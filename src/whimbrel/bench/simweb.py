@@ -31,7 +31,7 @@ class BenchError(UsageError):
     """Something that the measurement needs is missing."""
 
 
-class Measured(msgspec.Struct, frozen=True):
+class ServerSpeed(msgspec.Struct, frozen=True):
     hosts: int
     connections: int
     seconds: float
@@ -42,7 +42,7 @@ class Measured(msgspec.Struct, frozen=True):
     errors: int
 
 
-def measure(hosts: int, connections: int, seconds: int) -> Measured:
+def measure(hosts: int, connections: int, seconds: int) -> ServerSpeed:
     """Random pages of random hosts, all over http/1.1 with keep-alive, with the access log on."""
     if shutil.which("wrk") is None:
         raise BenchError("wrk is not installed; `make tools` installs it where it can")
@@ -84,7 +84,7 @@ def _wrk(script: Path, port: int, connections: int, seconds: int) -> str:
     return done.stdout
 
 
-def _measured(output: str, hosts: int, connections: int, seconds: int, cpu_s: float, peak: float) -> Measured:
+def _measured(output: str, hosts: int, connections: int, seconds: int, cpu_s: float, peak: float) -> ServerSpeed:
     total = re.search(r"(\d+) requests in ([\d.]+)s, ([\d.]+)(KB|MB|GB) read", output)
     if total is None:
         raise BenchError(f"wrk said something unexpected:\n{output}")
@@ -93,7 +93,7 @@ def _measured(output: str, hosts: int, connections: int, seconds: int, cpu_s: fl
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
     lost = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", output)
     errors = (int(bad[1]) if bad else 0) + (sum(map(int, lost.groups())) if lost else 0)
-    return Measured(hosts, connections, seconds, pages / spent, size / pages, cpu_s / pages * 1e6, peak, errors)
+    return ServerSpeed(hosts, connections, seconds, pages / spent, size / pages, cpu_s / pages * 1e6, peak, errors)
 
 
 def _cpu_s(pid: int) -> float:

@@ -1,12 +1,14 @@
 """How results become durable: all effects of a visit together, in groups, in order.
 
 What `effect` does to the crawl's memory enters the open *group*, a visit's effects in one step (`work.py` is what a
-group holds besides the state's changes, `rows.py` and `hostrow.py` make rows of it). The *journal* owns the open group.
-About once a second it seals it and hands it to the *committer*, on a thread of its own, while the next group fills:
+group holds besides the state's changes, `rows.py` and `hostrow.py` make rows of it). The *journal* (`journal.py`) owns
+the open group. About once a second it seals it and hands it to the *committer* (`committer.py`), on a thread of its
+own, while the next group fills:
 
 1. append the WARC records, and one frame of rows to the tail of the facts;
 2. fdatasync both;
-3. write the state's changes and the commit's own description (`Committed`) to RocksDB, synced, as one batch;
+3. write the state's changes and the commit's own description (`committed.py`, with the counts of `counters.py`) to
+   RocksDB, synced, as one batch;
 4. publish the description as the file COMMITTED, for readers.
 
 The description lists the SHA-256 of every file that is complete (`digest.py`), and `verify.py` compares them.
@@ -18,5 +20,6 @@ again from where it was: before step 3 the files are cut back, after it only the
 failed nobody knows whether it worked: the database is opened again, and says. Meanwhile the journal is *behind*, and
 the traversal lets nothing out.
 
-`crash.py` names the points between the steps, so that tests can die at each of them.
+`upgrade.py` takes a state of the format before to this one. `crash.py` names the points between the steps, so that
+tests can die at each of them.
 """

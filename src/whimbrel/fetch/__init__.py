@@ -1,15 +1,17 @@
 """From a visit to an answer.
 
-The *downloader* keeps many visits under way at once; the *transport* makes one *exchange* per visit: one request to one
-address, and what came of it. It never follows a redirect, never repeats a request, never goes to an address it was not
-given, and never takes more than its limits. Trouble is an answer too: an `Exchange` carries a `Response` or says in one
-word what went wrong. A response's body is a *document*: in memory while it is small, else in an unnamed file.
+The *downloader* (`downloader.py`) keeps many visits under way at once; the *transport* makes one *exchange* per visit:
+one request to one address, and what came of it. It never follows a redirect, never repeats a request, never goes to an
+address it was not given, and never takes more than its limits. Trouble is an answer too: an `Exchange` carries a
+`Response` or says in one word what went wrong. A response's body is a *document*: in memory while it is small, else in
+an unnamed file.
 
-`transports.py` chooses the transport by scheme. `curl.py` is the one for http and https, on libcurl. It owns a pool of
-handles (`handle.py`: one exchange at a time each, set up as `option.py` says), the wiring of libcurl into the event
-loop (`watch.py`), and the limits on time that libcurl does not have (`patience.py`). `trouble.py` gives libcurl's
-errors their words, `head.py` reads and writes heads, `document.py` collects bodies, `coding.py` takes content codings
-off them, and `network.py` judges addresses. `resolver.py` finds the addresses of hosts and owns the cache of answers.
+`api.py` is the contract, `transports.py` chooses the transport by scheme. `curl.py` is the one for http and https, on
+libcurl. It owns a pool of handles (`handle.py`: one exchange at a time each, set up as `option.py` says), the wiring of
+libcurl into the event loop (`curl_loop.py`), and the limits on time that libcurl does not have (`patience.py`).
+`trouble.py` gives libcurl's errors their words, `head.py` reads and writes heads, `document.py` collects bodies,
+`coding.py` takes content codings off them, and `network.py` judges addresses. `resolver.py` finds the addresses of
+hosts and owns the cache of answers.
 
 All of it lives on the thread of one event loop; nothing here is shared between loops.
 """

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from whimbrel.flow.component import Component, Provider, Sync, Wired
+from whimbrel.flow.component import Component, Part, Provider, Sync
 from whimbrel.flow.error import (
     BadConfig,
     BadConnector,
@@ -47,7 +47,7 @@ def check(wiring: Wiring, registry: Registry | None = None) -> Plan:
     _check_names(wiring)
     providers = {spec.name: _provider(wiring, spec, registry) for spec in wiring.providers}
     components = {spec.name: _component(wiring, spec, registry) for spec in wiring.components}
-    classes: dict[str, type[Wired]] = {name: cls for name, (cls, _) in providers.items()}
+    classes: dict[str, type[Part]] = {name: cls for name, (cls, _) in providers.items()}
     for provider in wiring.providers:
         _check_needs(wiring, provider, providers[provider.name][0], classes)
     for component in wiring.components:
@@ -99,7 +99,7 @@ def _provider(wiring: Wiring, spec: ProviderSpec, registry: Registry) -> tuple[t
     return cls, _config("provider", spec, cls, place)
 
 
-def _config(kind: str, spec: ComponentSpec | ProviderSpec, cls: type[Wired], place: str) -> Any:
+def _config(kind: str, spec: ComponentSpec | ProviderSpec, cls: type[Part], place: str) -> Any:
     """The configuration as the class declares it."""
     fields = [field.name for field in msgspec.structs.fields(cls.Config)]
     for key in spec.config:
@@ -113,7 +113,7 @@ def _config(kind: str, spec: ComponentSpec | ProviderSpec, cls: type[Wired], pla
 
 
 def _check_needs(
-    wiring: Wiring, spec: ComponentSpec | ProviderSpec, cls: type[Wired], providers: Mapping[str, type[Wired]]
+    wiring: Wiring, spec: ComponentSpec | ProviderSpec, cls: type[Part], providers: Mapping[str, type[Part]]
 ) -> None:
     place = wiring.place(spec.name, f"provider {spec.name}")
     for need in spec.needs:
@@ -136,7 +136,7 @@ def _check_needs(
             raise WrongProvider(spec.name, message, place)
 
 
-def _missing_methods(need: Needs[Any], provider: type[Wired]) -> list[str]:
+def _missing_methods(need: Needs[Any], provider: type[Part]) -> list[str]:
     wanted = [name for name, value in vars(need.protocol).items() if not name.startswith("_") and callable(value)]
     return [name for name in wanted if not callable(getattr(provider, name, None))]
 

@@ -24,7 +24,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of configurations: frozen, typed, and strict about keys. The base itself takes none."""
 
 
-class Wired:
+class Part:
     """What components and providers share: a configuration, declared needs, and a lifecycle."""
 
     Config: ClassVar[type[Config]] = Config
@@ -61,11 +61,11 @@ class Wired:
         vars(self)[name] = value
 
 
-class Provider(Wired):
+class Provider(Part):
     """A service that components and other providers use through a Protocol."""
 
 
-class Component(Wired):
+class Component(Part):
     """Base of both kinds; write a `Sync` or an `Async`."""
 
     ins: ClassVar[dict[str, In[Any]]] = {}

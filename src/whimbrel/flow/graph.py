@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from whimbrel.flow.check import Plan
-from whimbrel.flow.component import Async, Provider, Wired
+from whimbrel.flow.component import Async, Part, Provider
 from whimbrel.flow.error import ComponentFailed
 from whimbrel.flow.instance import Instance
 from whimbrel.flow.port import Activity
@@ -20,7 +20,7 @@ def port_of(end: str) -> str:
     return end.partition(".")[2]
 
 
-W = TypeVar("W", bound=Wired)
+W = TypeVar("W", bound=Part)
 
 
 class Graph:

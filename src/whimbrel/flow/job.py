@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from whimbrel.flow import change
 from whimbrel.flow.check import Plan, check
-from whimbrel.flow.component import Provider, Wired
+from whimbrel.flow.component import Part, Provider
 from whimbrel.flow.error import ChangeFailed, ComponentFailed, ConnectorBroken, FlowError
 from whimbrel.flow.graph import Graph
 from whimbrel.flow.instance import Instance
@@ -54,7 +54,7 @@ class Job:
         self._registry = registry or Registry()
         self._tasks: dict[asyncio.Task[None], Instance] = {}
         self._cancelled: set[asyncio.Task[None]] = set()
-        self._opened: list[tuple[str, Wired]] = []
+        self._opened: list[tuple[str, Part]] = []
         self._failures: list[Failure] = []
         self._changes: list[str] = []
         self._cut_off: list[str] = []
@@ -177,7 +177,7 @@ class Job:
     def task_of(self, instance: Instance) -> asyncio.Task[None] | None:
         return next((task for task, owner in self._tasks.items() if owner is instance), None)
 
-    async def open(self, name: str, part: Wired) -> None:
+    async def open(self, name: str, part: Part) -> None:
         """Open a component or provider within its time; raises ComponentFailed."""
         self._opening = asyncio.ensure_future(part.open())
         done, _ = await asyncio.wait({self._opening}, timeout=self.timeouts.open_s)
@@ -192,7 +192,7 @@ class Job:
             raise ComponentFailed(name, "open", error) from error
         self._opened.append((name, part))
 
-    async def close(self, name: str, part: Wired) -> None:
+    async def close(self, name: str, part: Part) -> None:
         """Close within its time. One that hangs is left behind and reported; even one that swallows cancellation."""
         if (name, part) not in self._opened:
             return

@@ -43,7 +43,7 @@ class Activity:
             raise
 
 
-class Declared:
+class PortDeclaration:
     """What all declarations share: a name. What it is bound to stands under that name in the instance itself, where
     Python looks first: a use costs no call. Only where nothing is bound yet does Python come here."""
 
@@ -56,7 +56,7 @@ class Declared:
         return AttributeError(f"{type(component).__name__}.{self.name} is not bound: it works inside a job")
 
 
-class In(Declared, Generic[T]):
+class In(PortDeclaration, Generic[T]):
     """An input for items of a type."""
 
     def __init__(self, type_: type[T]) -> None:
@@ -72,7 +72,7 @@ class In(Declared, Generic[T]):
         raise self.unbound(component)
 
 
-class Out(Declared, Generic[T]):
+class Out(PortDeclaration, Generic[T]):
     """An output for items of a type. Items of an optional output that is not connected are dropped."""
 
     def __init__(self, type_: type[T], *, optional: bool = False) -> None:
@@ -89,7 +89,7 @@ class Out(Declared, Generic[T]):
         raise self.unbound(component)
 
 
-class Needs(Declared, Generic[T]):
+class Needs(PortDeclaration, Generic[T]):
     """A provider behind a Protocol. Read it each time it is used: a running job may bind another."""
 
     def __init__(self, protocol: type[T]) -> None:

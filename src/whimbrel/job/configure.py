@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from whimbrel.flow import ComponentSpec, ProviderSpec, Registry
-from whimbrel.flow.component import Wired
+from whimbrel.flow.component import Part
 from whimbrel.flow.wiring import Wiring
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.job.handling import rules_of, with_handlers
@@ -91,7 +91,7 @@ def base_wiring(options: CrawlOptions, directory: Path) -> Wiring:
     return current_wiring(found, wiring("standalone"))
 
 
-def _has(kind: type[Wired], key: str) -> bool:
+def _has(kind: type[Part], key: str) -> bool:
     return key in kind.Config.__struct_fields__
 
 

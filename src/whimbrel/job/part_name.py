@@ -8,7 +8,7 @@ else in Whimbrel looks a part up by its name.
 from typing import Final, TypeVar
 
 from whimbrel.flow import Job, Plan, Provider
-from whimbrel.flow.component import Wired
+from whimbrel.flow.component import Part
 from whimbrel.flow.error import WrongProvider
 
 FRONTIER: Final = "frontier"
@@ -35,6 +35,6 @@ def provider(job: Job, name: str, kind: type[_Kind]) -> _Kind:
     return found
 
 
-def planned(plan: Plan, name: str) -> tuple[type[Wired] | None, object]:
+def planned(plan: Plan, name: str) -> tuple[type[Part] | None, object]:
     """The class and the configuration that a plan has for a provider; None twice when it has none."""
     return plan.providers.get(name, (None, None))

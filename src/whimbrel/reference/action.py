@@ -14,7 +14,7 @@ from msgspec import inspect as types
 
 from whimbrel.control.api import ACTIONS, Done, Joint
 from whimbrel.flow import ComponentSpec, ProviderSpec
-from whimbrel.flow.component import Wired
+from whimbrel.flow.component import Part
 from whimbrel.job.parts import registry, wiring
 
 _HEAD: Final = """\
@@ -148,7 +148,7 @@ def _default(field: types.Field) -> str:
     return "" if value in (None, "", (), {}) else f"`{msgspec.json.encode(value).decode()}`"
 
 
-def _parts() -> dict[str, type[Wired]]:
+def _parts() -> dict[str, type[Part]]:
     known, base = registry(), wiring("standalone")
     specs: list[ComponentSpec | ProviderSpec] = [*base.components, *base.providers]
     found = {spec.name: known.component(spec.use) or known.provider(spec.use) for spec in specs}
@@ -159,7 +159,7 @@ def _live() -> list[str]:
     return [f"| `{name}` | {_names(kind)} |\n" for name, kind in _parts().items() if kind.live]
 
 
-def _names(kind: type[Wired]) -> str:
+def _names(kind: type[Part]) -> str:
     names = ", ".join(f"`{key}`" for key in kind.Config.__struct_fields__ if key in kind.live)
     return f"all: {names}" if kind.live >= set(kind.Config.__struct_fields__) else names
 

@@ -32,7 +32,7 @@ def job_reference() -> str:
     return "".join(sections)
 
 
-def _part_section(part: setting.Part) -> str:
+def _part_section(part: setting.ConfigurablePart) -> str:
     heading = f"\n### {part.name}\n\n`{part.use}`: {part.about}\n"
     if not part.fields:
         return heading + "It has no settings.\n"

@@ -34,7 +34,7 @@ class SettingField(msgspec.Struct, frozen=True):
     """What it means; empty when nobody has written it down."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class ConfigurablePart(msgspec.Struct, frozen=True):
     """A component or provider that can be configured."""
 
     name: str
@@ -54,7 +54,7 @@ def options() -> tuple[SettingField, ...]:
     return fields_of(CrawlOptions)
 
 
-def parts() -> tuple[list[Part], list[Part]]:
+def parts() -> tuple[list[ConfigurablePart], list[ConfigurablePart]]:
     """The parts of the standalone wiring in its order, then those that can take the place of one."""
     known = registry()
     base = wiring("standalone")
@@ -67,14 +67,14 @@ def parts() -> tuple[list[Part], list[Part]]:
     return wired, [part for part in others if part.ours]
 
 
-def _part(known: Registry, name: str, use: str, derived: frozenset[str], *, alone: bool = False) -> Part:
+def _part(known: Registry, name: str, use: str, derived: frozenset[str], *, alone: bool = False) -> ConfigurablePart:
     kind = known.component(use) or known.provider(use)
     if kind is None:
         raise AssertionError(f"{use} is registered and cannot be found")
     # A module's first line is for everybody. Those that take another's place share a module with it.
     told = kind.__doc__ if alone else sys.modules[kind.__module__].__doc__
     about = _first_line(told)
-    return Part(name, use, about, fields_of(kind.Config), derived, kind.__module__.startswith("whimbrel."))
+    return ConfigurablePart(name, use, about, fields_of(kind.Config), derived, kind.__module__.startswith("whimbrel."))
 
 
 def fields_of(kind: type[msgspec.Struct]) -> tuple[SettingField, ...]:

@@ -28,7 +28,7 @@ from warcio.exceptions import ArchiveLoadFailed
 
 from whimbrel.simweb.answer import Headers, Reply, SimRequest, html, text
 from whimbrel.simweb.host import SimHost, SimHosts
-from whimbrel.simweb.server.service import Served
+from whimbrel.simweb.server.service import ServedAnswer
 from whimbrel.simweb.spec import SpecError, WebSpec
 from whimbrel.simweb.web import host_of, unknown_host
 
@@ -107,20 +107,20 @@ class WarcWeb:
             else:
                 yield url, *_judge(stored)
 
-    def serve(self, request: SimRequest, now_s: float) -> Served:
+    def serve(self, request: SimRequest, now_s: float) -> ServedAnswer:
         del now_s  # What is stored does not change.
         if request.host not in self._hosts:
-            return Served(unknown_host(), "unknown-host")
+            return ServedAnswer(unknown_host(), "unknown-host")
         if request.method not in ("GET", "HEAD"):
-            return Served(Reply(405, (("Allow", "GET, HEAD"),)), "method")
+            return ServedAnswer(Reply(405, (("Allow", "GET, HEAD"),)), "method")
         location = self._locations.get(f"{request.scheme}://{request.host}{request.target}")
         if location is None:
-            return Served(html("<h1>Not found</h1><p>This snapshot has no such page.</p>", 404), "missing")
+            return ServedAnswer(html("<h1>Not found</h1><p>This snapshot has no such page.</p>", 404), "missing")
         try:
             stored = self._read(location)
         except SnapshotError as error:
-            return Served(text(str(error), 500), "unreadable")
-        return Served(Reply(*stored), "robots" if request.target == "/robots.txt" else "page")
+            return ServedAnswer(text(str(error), 500), "unreadable")
+        return ServedAnswer(Reply(*stored), "robots" if request.target == "/robots.txt" else "page")
 
     def _read(self, location: int) -> StoredReply:
         block = self._block(location)

@@ -92,7 +92,7 @@ class PeerRun(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-class Absent(msgspec.Struct, frozen=True):
+class AbsentPeer(msgspec.Struct, frozen=True):
     corpus: str
     peer: str
     reason: str
@@ -121,4 +121,4 @@ class PeersResult(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
     settings: dict[str, str]
     runs: list[PeerRun]
-    absent: list[Absent]
+    absent: list[AbsentPeer]

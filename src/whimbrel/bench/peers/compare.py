@@ -8,7 +8,7 @@ from pathlib import Path
 from whimbrel.bench.peers.api import (
     DNS_PORT,
     PUBLIC_DNS_PORT,
-    Absent,
+    AbsentPeer,
     CorpusSpec,
     Peer,
     PeerRun,
@@ -38,9 +38,9 @@ def compare(plan: PeersPlan, say: Callable[[str], None]) -> PeersResult:
         version = peer.version()
         reason = "not installed" if version is None else NOT_PRIVATE
         if version is None or (peer.needs_private and not plan.is_private):
-            absent += [Absent(spec.name, peer.name, reason) for spec in plan.corpora]
+            absent += [AbsentPeer(spec.name, peer.name, reason) for spec in plan.corpora]
         else:
-            absent += [Absent(spec.name, peer.name, NO_ITEMS) for spec in plan.corpora if not _can(peer, spec)]
+            absent += [AbsentPeer(spec.name, peer.name, NO_ITEMS) for spec in plan.corpora if not _can(peer, spec)]
             present.append(peer)
             versions[peer.name] = version
     state = Path(plan.work) / "state"

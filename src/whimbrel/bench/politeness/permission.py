@@ -32,7 +32,7 @@ class DisallowRule:
         found.append(Violation("robots", visit.place.site, visit.start_s, detail))
 
 
-class _Asked(msgspec.Struct):
+class _RobotsHistory(msgspec.Struct):
     """What a site's log says of its robots.txt. `round` holds the addresses asked since the last pause."""
 
     answered_s: float = _NEVER
@@ -54,19 +54,19 @@ class QualificationRule:
     def __init__(self, etiquette: Etiquette, tolerance: Tolerance) -> None:
         self._etiquette = etiquette
         self._tolerance_s = tolerance.clock_s
-        self._sites: dict[str, _Asked] = {}
+        self._sites: dict[str, _RobotsHistory] = {}
 
     def see(self, visit: LoggedVisit, found: list[Violation]) -> None:
         site = visit.place.site
         asked = self._sites.get(site)
         if asked is None:
-            asked = self._sites[site] = _Asked()
+            asked = self._sites[site] = _RobotsHistory()
         if visit.qualifies:
             self._see_robots(visit, asked, found)
         else:
             self._see_page(visit, asked, found)
 
-    def _see_page(self, visit: LoggedVisit, asked: _Asked, found: list[Violation]) -> None:
+    def _see_page(self, visit: LoggedVisit, asked: _RobotsHistory, found: list[Violation]) -> None:
         if visit.start_s < asked.answered_s - self._tolerance_s:
             detail = f"{visit.target} was asked for before robots.txt was answered"
             found.append(Violation("unqualified", visit.place.site, visit.start_s, detail))
@@ -81,7 +81,7 @@ class QualificationRule:
             detail = f"{visit.target} came {gap_s:.3f} s after robots.txt, not {wait_s:.3f} s"
             found.append(Violation("first-page", visit.place.site, visit.start_s, detail))
 
-    def _see_robots(self, visit: LoggedVisit, asked: _Asked, found: list[Violation]) -> None:
+    def _see_robots(self, visit: LoggedVisit, asked: _RobotsHistory, found: list[Violation]) -> None:
         follows = 300 <= asked.last_status < 400
         if visit.address in asked.round and not follows and visit.target == "/robots.txt":
             gap_s = visit.start_s - asked.last_end_s

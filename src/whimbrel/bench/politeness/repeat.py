@@ -10,7 +10,7 @@ from whimbrel.bench.politeness.site import pause_after
 from whimbrel.bench.politeness.visit import CUT, LoggedVisit
 
 
-class _Tried(msgspec.Struct, gc=False):
+class _UrlHistory(msgspec.Struct, gc=False):
     """What is known of a URL. The kills are those before its first visit, and before the last that brought it."""
 
     count: int
@@ -33,7 +33,7 @@ class RepeatRule:
         self._etiquette = etiquette
         self._tolerance_s = tolerance.clock_s
         self._kills = sorted(kills)
-        self._sites: dict[str, dict[str, _Tried]] = {}
+        self._sites: dict[str, dict[str, _UrlHistory]] = {}
 
     def see(self, visit: LoggedVisit, found: list[Violation]) -> None:
         if visit.qualifies:
@@ -44,7 +44,7 @@ class RepeatRule:
             site = self._sites[visit.place.site] = {}
         tried = site.get(visit.target)
         if tried is None:
-            tried = site[visit.target] = _Tried(1, kills)
+            tried = site[visit.target] = _UrlHistory(1, kills)
         else:
             tried.count += 1
             self._check(visit, tried, kills, found)
@@ -53,7 +53,7 @@ class RepeatRule:
             # A kill between its start and its end counts: the crawl cannot have kept what it had not read.
             tried.got_kills = kills
 
-    def _check(self, visit: LoggedVisit, tried: _Tried, kills: int, found: list[Violation]) -> None:
+    def _check(self, visit: LoggedVisit, tried: _UrlHistory, kills: int, found: list[Violation]) -> None:
         url, at_s = f"{visit.place.site}{visit.target}", visit.start_s
         allowed = self._etiquette.tries + kills - tried.first_kills
         if tried.count > allowed:

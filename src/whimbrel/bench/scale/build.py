@@ -39,14 +39,14 @@ class Size(msgspec.Struct, frozen=True, kw_only=True):
     """In all; what is not queued and not taken is known only."""
 
 
-class Built(msgspec.Struct, frozen=True):
+class BuiltState(msgspec.Struct, frozen=True):
     known: int
     queued: int
     taken: int
     state_bytes: int
 
 
-def build(directory: Path, web: Web, size: Size, say: Callable[[str], None]) -> Built:
+def build(directory: Path, web: Web, size: Size, say: Callable[[str], None]) -> BuiltState:
     return asyncio.run(_Builder(directory, web, size, say).run())
 
 
@@ -71,7 +71,7 @@ class _Builder:
         self._frontier: DiskFrontier = parts["frontier"]
         self._journal: Journal = parts["journal"]
 
-    async def run(self) -> Built:
+    async def run(self) -> BuiltState:
         for part in self._parts.values():
             await part.open()
         try:
@@ -84,7 +84,7 @@ class _Builder:
             for part in reversed(self._parts.values()):
                 await part.close()
         used = sum(file.stat().st_size for file in (self._directory / "state").iterdir())
-        return Built(self._size.known, queued, self._size.taken, used)
+        return BuiltState(self._size.known, queued, self._size.taken, used)
 
     def _urls(self) -> Iterator[str]:
         size, origin = self._size, self._web.hosts.origin

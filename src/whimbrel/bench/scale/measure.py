@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from whimbrel.bench.scale.build import Built, Size, build
+from whimbrel.bench.scale.build import BuiltState, Size, build
 from whimbrel.commit.committed import read_committed
 from whimbrel.job.options import combined, job_text
 from whimbrel.simweb.server.serve import RunningWeb, await_running
@@ -41,7 +41,7 @@ class ScaleRun(msgspec.Struct, frozen=True):
 class ScaleResult(msgspec.Struct, frozen=True):
     small: ScaleRun
     large: ScaleRun
-    built: Built
+    built: BuiltState
     built_in_s: float
 
     @property

@@ -14,7 +14,7 @@ from whimbrel.simweb.answer import Close, Repeat, Reply, Reset, Script, Send, Si
 from whimbrel.simweb.html import http_date
 from whimbrel.simweb.server.listen import reset
 from whimbrel.simweb.server.log import LoggedExchange
-from whimbrel.simweb.server.service import Served, Service
+from whimbrel.simweb.server.service import ServedAnswer, Service
 from whimbrel.simweb.web import host_of
 
 _MAX_HEAD: Final = 64 * 1024
@@ -157,7 +157,7 @@ class Http1(asyncio.Protocol):
             return
         self._task = asyncio.create_task(self._run(request, served))
 
-    def _encode(self, request: SimRequest, served: Served, reply: Reply) -> tuple[bytes, bool]:
+    def _encode(self, request: SimRequest, served: ServedAnswer, reply: Reply) -> tuple[bytes, bool]:
         wants = request.headers.get("connection", "").lower()
         closes = (
             served.http10
@@ -177,7 +177,7 @@ class Http1(asyncio.Protocol):
         return "".join(head).encode("latin-1", "replace") + body, closes
 
     def _finish(
-        self, request: SimRequest, served: Served, status: int, sent: int, ended: float, *, closes: bool
+        self, request: SimRequest, served: ServedAnswer, status: int, sent: int, ended: float, *, closes: bool
     ) -> None:
         self._service.log.add(
             LoggedExchange(
@@ -190,14 +190,16 @@ class Http1(asyncio.Protocol):
         if closes:
             self._transport.close()
 
-    async def _finish_later(self, request: SimRequest, served: Served, status: int, sent: int, *, closes: bool) -> None:
+    async def _finish_later(
+        self, request: SimRequest, served: ServedAnswer, status: int, sent: int, *, closes: bool
+    ) -> None:
         try:
             await self._writable.wait()
         finally:
             self._finish(request, served, status, sent, time.time(), closes=closes)
             self._go_on()
 
-    async def _run(self, request: SimRequest, served: Served) -> None:
+    async def _run(self, request: SimRequest, served: ServedAnswer) -> None:
         """Answers that take time."""
         answer, sent, closes, ended = served.answer, 0, True, 0.0
         try:

@@ -27,7 +27,7 @@ from whimbrel.simweb.answer import Reply, Reset, Script, SimRequest, Wait
 from whimbrel.simweb.html import http_date
 from whimbrel.simweb.server.listen import reset
 from whimbrel.simweb.server.log import LoggedExchange
-from whimbrel.simweb.server.service import Served, Service
+from whimbrel.simweb.server.service import ServedAnswer, Service
 from whimbrel.simweb.server.translation import Fields, to_fields, translate
 from whimbrel.simweb.web import host_of
 
@@ -287,7 +287,7 @@ class _Stream:
 
     number: int
     request: SimRequest
-    served: Served
+    served: ServedAnswer
     sent: int = 0
     ended_s: float = 0.0
     """When its last frame went to the socket; the stream itself is over a turn of the loop later."""

@@ -17,7 +17,7 @@ _MAX_TRIED: Final = 65_536
 _MIN_CODED: Final = 256
 
 
-class Served(msgspec.Struct, frozen=True, gc=False):
+class ServedAnswer(msgspec.Struct, frozen=True, gc=False):
     """An answer and what the server must know to send it. `label` says in the log what was served."""
 
     answer: Answer
@@ -31,7 +31,7 @@ class Served(msgspec.Struct, frozen=True, gc=False):
 class Site(Protocol):
     """Where answers come from: a simulated web, or a snapshot of a real one."""
 
-    def serve(self, request: SimRequest, now_s: float) -> Served:
+    def serve(self, request: SimRequest, now_s: float) -> ServedAnswer:
         """Never raises for a request a client can send; what is not known is an answer too."""
 
     def may_recover(self, host: str, target: str) -> bool:
@@ -44,18 +44,18 @@ class WebSite:
     def __init__(self, web: Web) -> None:
         self._web = web
 
-    def serve(self, request: SimRequest, now_s: float) -> Served:
+    def serve(self, request: SimRequest, now_s: float) -> ServedAnswer:
         host = self._web.hosts.find(request.host)
         if host is None:
-            return Served(unknown_host(), "unknown-host")
+            return ServedAnswer(unknown_host(), "unknown-host")
         if host.trouble == "connect-reset":
-            return Served(Script((Reset(),)), host.trouble)
+            return ServedAnswer(Script((Reset(),)), host.trouble)
         if request.method not in ("GET", "HEAD"):
-            return Served(Reply(405, (("Allow", "GET, HEAD"),)), "method", idle_s=host.idle_s)
+            return ServedAnswer(Reply(405, (("Allow", "GET, HEAD"),)), "method", idle_s=host.idle_s)
         answer, label = self._web.find(host, request, now_s)
         if request.scheme != host.scheme and request.target != "/robots.txt":
             answer = Reply(301, (("Location", host.origin + request.target),))
-        return Served(answer, label, host.latency_s, host.bandwidth, host.idle_s, host.http10)
+        return ServedAnswer(answer, label, host.latency_s, host.bandwidth, host.idle_s, host.http10)
 
     def may_recover(self, host: str, target: str) -> bool:
         if target.startswith("/x/recovers"):
@@ -92,7 +92,7 @@ class Service:
         self._codings = codings
         self._tries: dict[str, int] = {}
 
-    def serve(self, request: SimRequest) -> Served:
+    def serve(self, request: SimRequest) -> ServedAnswer:
         served = self._site.serve(request, self.clock.now_s())
         self.counts[served.label] += 1
         answer = served.answer
@@ -113,7 +113,7 @@ class Service:
             del self._tries[next(iter(self._tries))]
         return tries
 
-    def _coded(self, served: Served, reply: Reply, accepted: str) -> Served:
+    def _coded(self, served: ServedAnswer, reply: Reply, accepted: str) -> ServedAnswer:
         """The body in the first coding that the client names and the server knows."""
         if len(reply.body) < _MIN_CODED or any(name == "Content-Encoding" for name, _ in reply.headers):
             return served
