@@ -1,13 +1,13 @@
 """One suite for every provider of content-seen, on a real database."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import sha1
 from pathlib import Path
 
 import pytest
 
-from tests.frontier.rig import opened_state, quick_directory
+from tests.frontier.rig import opened_state
 from whimbrel.dedupe.api import ContentSeen, Earlier
 from whimbrel.dedupe.rocks import RocksContent
 from whimbrel.state.rocks import RocksState
@@ -29,19 +29,6 @@ Made = Callable[[RocksState], ContentSeen]
 def made(request: pytest.FixtureRequest) -> Made:
     found: Made = request.param
     return found
-
-
-@pytest.fixture
-def directory() -> Iterator[Path]:
-    with quick_directory() as found:
-        yield found
-
-
-@pytest.fixture
-def state(directory: Path) -> Iterator[RocksState]:
-    state = opened_state(directory)
-    yield state
-    asyncio.run(state.close())
 
 
 def digest(payload: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """One suite for every provider of URL-seen, on a real database."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,19 +35,6 @@ def commit(state: RocksState, number: int) -> None:
     group = state.seal(number)
     state.write(group)
     state.forget(group)
-
-
-@pytest.fixture
-def directory() -> Iterator[Path]:
-    with quick_directory() as found:
-        yield found
-
-
-@pytest.fixture
-def state(directory: Path) -> Iterator[RocksState]:
-    state = opened_state(directory)
-    yield state
-    asyncio.run(state.close())
 
 
 @pytest.fixture(params=[exact, bloom], ids=["exact", "bloom"])

@@ -3,33 +3,19 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.frontier.rig import opened_state, quick_directory
+from tests.frontier.rig import opened_state
 from whimbrel.state.api import StateError
 from whimbrel.state.group import Group, merged
 from whimbrel.state.rocks import RocksState
 
 KEYS = st.binary(min_size=1, max_size=3)
 CHANGES = st.dictionaries(KEYS, st.none() | st.binary(max_size=2), max_size=12)
-
-
-@pytest.fixture
-def directory() -> Iterator[Path]:
-    with quick_directory() as found:
-        yield found
-
-
-@pytest.fixture
-def state(directory: Path) -> Iterator[RocksState]:
-    state = opened_state(directory)
-    yield state
-    asyncio.run(state.close())
 
 
 def write(state: RocksState, group: Group) -> None:

@@ -1,19 +1,12 @@
 """The secret belongs to the crawl: it is there before the first commit, and lost only together with the state."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.frontier.rig import opened_state, quick_directory
+from tests.frontier.rig import opened_state
 from whimbrel.state.api import StateDamaged
-
-
-@pytest.fixture
-def directory() -> Iterator[Path]:
-    with quick_directory() as found:
-        yield found
 
 
 def secret(directory: Path, *, commit: bool = False) -> bytes:
