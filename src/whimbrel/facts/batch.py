@@ -112,9 +112,10 @@ def _link_columns(pages: list[PageLinks]) -> list[pa.Array]:
     captures, keys, indices, sources = array("Q"), array("Q"), array("i"), dict[str, int]()
     for page in pages:
         count = len(page.targets)
-        captures.extend([page.capture_id] * count)
-        keys.extend([page.source_key] * count)
-        indices.extend([sources.setdefault(page.source, len(sources))] * count)
+        # An array is repeated and copied as bytes; a list would be read number by number.
+        captures += array("Q", (page.capture_id,)) * count
+        keys += array("Q", (page.source_key,)) * count
+        indices += array("i", (sources.setdefault(page.source, len(sources)),)) * count
     numbers = pa.Array.from_buffers(pa.int32(), len(indices), [None, pa.py_buffer(indices)])
     return [
         pa.Array.from_buffers(pa.uint64(), len(captures), [None, pa.py_buffer(captures)]),
