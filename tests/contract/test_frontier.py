@@ -81,7 +81,7 @@ def test_a_url_is_queued_once_and_found_until_its_final_outcome(rig: Rig, fronti
 def test_limits_drop_urls_for_good(frontier: Frontier) -> None:
     assert [frontier.add(found(f"?q={number}")) for number in range(3)] == ["", "", "too-many-queries"]
     cut = url_of("http://a.example/cut")
-    assert (frontier.drop(cut), frontier.drop(cut)) == (True, False)
+    assert (frontier.remember(cut), frontier.remember(cut)) == (True, False)
     assert frontier.add(found("cut")) == "seen"
     assert frontier.find(cut) is None
     assert (frontier.queued, frontier.hosts) == (2, 1)

@@ -12,7 +12,8 @@ from whimbrel.fetch.api import ABANDONED
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Links, PageLink, ParsedPage
 from whimbrel.query.crawl_data import CrawlData
-from whimbrel.visit import Discovered
+from whimbrel.url import restore
+from whimbrel.visit import Discovered, Request, Visit
 
 BODY = b"words " * 100
 
@@ -62,6 +63,25 @@ def test_a_failure_that_may_pass_is_tried_three_times_and_then_is_final(tmp_path
 
     asyncio.run(scene())
     assert [outcome for _, outcome, _ in fetches(tmp_path)] == ["retry", "retry", "failed"]
+
+
+def test_a_visit_that_no_frontier_let_out_is_remembered_and_never_tried_again(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with rig(tmp_path) as one:
+            foreign = Visit(Request(restore("http://elsewhere.test/")), 2, "", 0, 1, "192.0.2.1", b"")
+            busy = one.routed(foreign, 503, outcome=Outcome.FAILED, reason="http-503", passing=True)
+            one.effects.apply(busy)
+            assert one.effects.counters.reasons == {"failed": {"http-503": 1}}
+            assert not one.effects.admit(Discovered(foreign.url, 0)), "it is known"
+            assert (one.frontier.queued, one.effects.counters.recaptured) == (1, 0)
+            one.effects.apply(one.routed(foreign, body=BODY))
+            assert one.effects.counters.recaptured == 1
+
+    asyncio.run(scene())
+    assert [row for row in fetches(tmp_path) if "elsewhere" in row[0]] == [
+        ("http://elsewhere.test/", "failed", "http-503"),
+        ("http://elsewhere.test/", "stored", "new"),
+    ]
 
 
 def test_a_refused_visit_is_a_row_without_a_request(tmp_path: Path) -> None:

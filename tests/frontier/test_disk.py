@@ -124,8 +124,8 @@ def test_a_url_is_added_once_and_limits_on_queries_drop(directory: Path) -> None
     assert [rig.add(f"http://a.example/?q={number}") for number in range(3)] == ["", "", "too-many-queries"]
     assert rig.add("http://a.example/?q=2") == "seen"
     assert rig.add("http://a.example/?other=1") == ""
-    assert rig.frontier.drop(url_of("http://a.example/cut"))
-    assert not rig.frontier.drop(url_of("http://a.example/cut"))
+    assert rig.frontier.remember(url_of("http://a.example/cut"))
+    assert not rig.frontier.remember(url_of("http://a.example/cut"))
     assert rig.add("http://a.example/cut") == "seen"
     assert rig.frontier.queued == 3
     assert rig.frontier.hosts == 1

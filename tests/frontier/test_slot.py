@@ -154,7 +154,7 @@ def test_what_is_seen_and_counted_goes_along(directory: Path) -> None:
     source = another(directory / "source")
     for number in range(49):
         source.add(f"http://a.example/?q={number}")
-    source.frontier.drop(url_of("http://a.example/cut"))
+    source.frontier.remember(url_of("http://a.example/cut"))
     target = another(directory / "target", directory / "source")
     for slot in source.frontier.transfer.slots():
         move(source, target, slot)

@@ -5,10 +5,12 @@ import io
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
@@ -152,11 +154,14 @@ def test_an_import_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
                 assert process.poll() is None, "it was too fast to be killed"
             process.kill()
     assert read_committed(killed).counters.visits < 2 * MANY
+    _fails_while_unreadable(Path(files[1]), files, killed)
     other = run("import", files[1], files[0], "--into", str(killed))
     assert (other.code, "other files" in other.words) == (2, True)
     done = run("import", *files, "--into", str(killed), "--json")
     assert done.code == 0, done.words
-    assert done.json() == {"files": 2, "captures": 2 * MANY, "pages": 2 * MANY, "passed_over": 2}
+    loose = 2 * MANY // LOOSE_EVERY
+    assert done.json() == {"files": 2, "captures": 2 * MANY + loose, "pages": 2 * MANY, "passed_over": loose}
+    assert _records(killed) == _records(whole)
     for question in (
         FACTS,
         "SELECT * FROM links ORDER BY ALL",
@@ -168,6 +173,28 @@ def test_an_import_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     assert run("verify", str(killed)).code == 0
 
 
+def _fails_while_unreadable(file: Path, files: list[str], directory: Path) -> None:
+    before, content = read_committed(directory), file.read_bytes()
+    file.write_bytes(b"?" * len(content))
+    failed = run("import", *files, "--into", str(directory))
+    assert (failed.code, file.name in failed.words) == (1, True)
+    assert read_committed(directory) == before
+    file.write_bytes(content)
+
+
+def _records(directory: Path) -> Counter[tuple[str, str]]:
+    """What the archive holds: each kind of record of each URL, and how often."""
+    found: Counter[tuple[str, str]] = Counter()
+    for segment in (directory / "archive").glob("*.warc.gz"):
+        with segment.open("rb") as file:
+            found.update(
+                (record.rec_type, record.rec_headers.get_header("WARC-Target-URI") or "")
+                for record in ArchiveIterator(file)
+                if record.rec_type != "warcinfo"
+            )
+    return found
+
+
 def _commits(directory: Path) -> int:
     try:
         return read_committed(directory).number
@@ -176,17 +203,18 @@ def _commits(directory: Path) -> int:
 
 
 MANY = 1_500
+LOOSE_EVERY = 10
 
 
 def _write_many(file: Path, part: int) -> None:
-    """Pages of 30 KB; one in ten is a revisit of the one before, and one record is of a name in DNS."""
+    """Pages of 30 KB, one in ten a revisit of the one before; and among them conversions and names in DNS."""
     with file.open("wb") as out:
         writer = WARCWriter(out, gzip=True)
-        dns = io.BytesIO(b"20260101 a.test")
-        writer.write_record(writer.create_warc_record("dns:a.test", "response", dns, warc_content_type="text/dns"))
         digest = ""
         for number in range(MANY):
             url = f"http://a.test/{part}/{number}"
+            if number % LOOSE_EVERY == 0:
+                _write_loose(writer, url)
             head = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
             if number % 10 == 9:
                 record = writer.create_revisit_record(url, digest, "http://a.test/", "2026-01-01T00:00:00Z", head)
@@ -196,3 +224,10 @@ def _write_many(file: Path, part: int) -> None:
                 record = writer.create_warc_record(url, "response", io.BytesIO(body), http_headers=head)
             writer.write_record(record)
             digest = record.rec_headers.get_header("WARC-Payload-Digest")
+
+
+def _write_loose(writer: WARCWriter, url: str) -> None:
+    """What is no visit."""
+    dns, text = io.BytesIO(b"20260101 a.test"), io.BytesIO(b"words")
+    writer.write_record(writer.create_warc_record("dns:a.test", "response", dns, warc_content_type="text/dns"))
+    writer.write_record(writer.create_warc_record(url, "conversion", text, warc_content_type="text/plain"))

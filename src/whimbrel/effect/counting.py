@@ -26,11 +26,12 @@ class Counting:
         self.dropped_by_host: Counter[str] = Counter()
         """URLs that limits have cut since this run began: a host with many is a trap."""
 
-    def count_visit(self, settled: SettledVisit, result: VisitResult) -> None:
+    def count_visit(self, settled: SettledVisit, result: VisitResult, *, known: bool = False) -> None:
+        """`known`: the URL had been visited before, and the visit is not another try."""
         counters = self.counters
         counters.visits += 1
         counters.bytes += result.bytes
-        if settled.visit.request.purpose == "revisit" and settled.captures:
+        if known and settled.captures:
             counters.recaptured += 1
         if result.status:
             raised(counters.statuses, str(result.status))

@@ -1,7 +1,10 @@
 """What a visit changes: all its effects, applied in one step to the open group."""
 
+from typing import ClassVar
+
 import msgspec
 
+from whimbrel.archive.api import Capture
 from whimbrel.clock import Clock
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.hostrow import host_row
@@ -40,6 +43,8 @@ class Effects(Provider):
     Config = EffectsConfig
     live = frozenset(EffectsConfig.__struct_fields__)
     fixed = "what visits change goes through it"
+    via: ClassVar[str] = "fetch"
+    """How answers come to us."""
     metrics = (
         Metric("visits_total", "counter", "Visits that are over, of all runs.", lambda own: own.counters.visits),
         Metric("received_bytes_total", "counter", "Bytes of bodies, of all runs.", lambda own: own.counters.bytes),
@@ -122,23 +127,38 @@ class Effects(Provider):
             earlier,
             parsed.redirect_to,
             parsed.handled,
-            () if wait_s is not None else captures_of(parsed, earlier, self.config.mime),
+            () if wait_s is not None else self.keep(parsed, earlier),
             0.0 if wait_s is None else self.clock.wall_s() + wait_s,
+            self.via,
         )
         result = _result_of(settled, parsed.retry_after_s)
+        known = False
         if wait_s is not None:
             self.frontier.retry(visit, result, wait_s)
         else:
             if routed.route is not None:
                 self._follow(visit, routed.route)
-            self.frontier.finish(visit, result)
-        self._record(settled, result)
-        if result.retry_after_s or asks_to_slow_down(result.status):
+            known = self._finish(visit, result)
+        self._record(settled, result, known=known)
+        if visit.token and (result.retry_after_s or asks_to_slow_down(result.status)):
             self.journal.hurry()
+
+    def keep(self, parsed: Parsed, earlier: Earlier | None) -> tuple[Capture, ...]:
+        """What the archive keeps of a visit whose outcome is final; `earlier` is the capture with the same payload. A
+        subclass may keep something else."""
+        return captures_of(parsed, earlier, self.config.mime)
+
+    def _finish(self, visit: Visit, result: VisitResult) -> bool:
+        """The frontier is done with a URL; true if this is a visit of a known page. A visit that it has not let out has
+        no entry there: its URL is remembered like any other."""
+        if not visit.token:
+            return not self.frontier.remember(visit.url)
+        self.frontier.finish(visit, result)
+        return visit.request.purpose == "revisit"
 
     def _wait_s(self, parsed: Parsed) -> float | None:
         """In how many seconds the visit is made again; None when it is not."""
-        if not parsed.passing:
+        if not parsed.passing or not parsed.visit.token:
             return None
         config: EffectsConfig = self.config
         return RetryPolicy(config.max_tries, config.retry_s).wait_s(parsed.visit.attempt, parsed.retry_after_s)
@@ -155,9 +175,9 @@ class Effects(Provider):
             self.journal.abandon()
             raise
 
-    def _record(self, settled: SettledVisit, result: VisitResult) -> None:
+    def _record(self, settled: SettledVisit, result: VisitResult, *, known: bool = False) -> None:
         self.journal.add(settled)
-        self.counting.count_visit(settled, result)
+        self.counting.count_visit(settled, result, known=known)
 
     def _follow(self, visit: Visit, route: Route) -> None:
         if route.target and not visit.depth and "out-of-scope" in route.refused:
@@ -172,7 +192,7 @@ class Effects(Provider):
         self.router.remember(route)
 
     def _drop(self, url: str, reason: str, source: str) -> None:
-        if self.frontier.drop(restore(url)):
+        if self.frontier.remember(restore(url)):
             self._record_drop(url, reason, source)
 
     def _record_drop(self, url: str, reason: str, source: str) -> None:

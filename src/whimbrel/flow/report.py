@@ -13,16 +13,19 @@ EXIT_WORK_LEFT: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`phase` is open, run, process, drain, close or change; `detail` is the traceback where there is one."""
+    """`phase` is open, run, process, drain, close or change; `detail` is the traceback where there is one, and `error`
+    what was raised."""
 
     component: str
     phase: str
     reason: str
     detail: str = ""
+    error: BaseException | None = field(default=None, compare=False, repr=False)
 
 
 def failure_of(component: str, phase: str, error: BaseException) -> Failure:
-    return Failure(component, phase, f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error)))
+    reason = f"{type(error).__name__}: {error}"
+    return Failure(component, phase, reason, "".join(traceback.format_exception(error)), error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,9 @@ class Frontier(Protocol):
         reason of its `dropped` outcome when a limit on first comers cut it. A redirect's target goes to the head of
         the queue."""
 
-    def drop(self, url: Url) -> bool:
-        """Remember a URL that a limit has cut; true when it was not known before."""
+    def remember(self, url: Url) -> bool:
+        """Remember a URL that is not to be queued, since a limit has cut it or its capture came from elsewhere; true
+        when it was not known before."""
 
     def find(self, url: Url) -> QueueEntry | None:
         """The entry of a URL that has no final outcome yet, also when it is under way or waits to be tried again; None

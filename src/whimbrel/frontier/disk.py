@@ -217,7 +217,7 @@ class DiskFrontier(Provider, Observable):
         self.gate.forgive(host.name)
         self.table.change(host)
 
-    def drop(self, url: Url) -> bool:
+    def remember(self, url: Url) -> bool:
         return self.seen.add(self.table.url_key(url))
 
     def take(self) -> Visit | None:

@@ -1,7 +1,8 @@
 """A crawl as a whole: the wirings that Whimbrel ships, what they may name, and how a crawl's options become one.
 
-Wirings are TOML files beside this one; `standalone.toml` is the whole life of a URL on one page. `parts.py` is the
-registry of names that a wiring may use, `part_name.py` has the names that a crawl's parts must have.
+Wirings are TOML files beside this one; `standalone.toml` is the whole life of a URL on one page, `import.toml` as much
+of it as an import has. `parts.py` is the registry of names that a wiring may use, `part_name.py` has the names that a
+crawl's parts must have.
 
 Options: `options.py` combines those of the job file, the environment and the command line; `value.py` checks them,
 `unit.py` reads durations and sizes, `setting.py` settings of single parts, `database.py` asks databases for seeds.

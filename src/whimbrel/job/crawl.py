@@ -69,7 +69,7 @@ def crawl(
     directory.mkdir(parents=True, exist_ok=True)
     keep_job(directory, given)
     with handler_providers(rules_of(found, rules)) as ready:
-        job = Job(plan, found, providers=ready, timeouts=_TIMEOUTS)
+        job = Job(plan, found, providers=ready, timeouts=TIMEOUTS)
         running = LiveCrawl(given, given, job, directory, found, rules, show, say)
         return _run(running, stop or StopRequest(), attend)
 
@@ -102,7 +102,7 @@ def resume(
     upgrade_state(given, directory, say)
     with handler_providers(known) as ready:
         kept = stored_job(directory) if (directory / JOB_FILE).is_file() else given
-        job = Job(plan, found, providers=ready, timeouts=_TIMEOUTS)
+        job = Job(plan, found, providers=ready, timeouts=TIMEOUTS)
         running = LiveCrawl(given, kept, job, directory, found, rules, show, say)
         return _run(running, stop or StopRequest(), attend)
 
@@ -161,7 +161,7 @@ def _run(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -> RunRes
     return uvloop.run(_crawl(running, stop, attend))
 
 
-_TIMEOUTS: Final = Timeouts(open_s=120.0, drain_s=120.0, close_s=600.0, change_s=600.0)
+TIMEOUTS: Final = Timeouts(open_s=120.0, drain_s=120.0, close_s=600.0, change_s=600.0)
 
 
 async def _crawl(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -> RunResult:

@@ -12,9 +12,11 @@ _COMPONENTS: Final = {
     "distributor": "whimbrel.route.distributor:Distributor",
     "downloader": "whimbrel.fetch.downloader:Downloader",
     "handlers": "whimbrel.handle.component:Handlers",
+    "no-route": "whimbrel.route.distributor:NoRoute",
     "parser": "whimbrel.parse.parser:Parser",
     "qualifier": "whimbrel.qualify.qualifier:Qualifier",
     "traversal": "whimbrel.frontier.traversal:Traversal",
+    "warc-reader": "whimbrel.offline.warc_reader:WarcReader",
 }
 _PROVIDERS: Final = {
     "bloom-seen": "whimbrel.frontier.seen:BloomSeen",
@@ -27,6 +29,7 @@ _PROVIDERS: Final = {
     "gate": "whimbrel.frontier.gate:Gate",
     "handler-code": "whimbrel.handle.pool:HandlerCode",
     "handler-pool": "whimbrel.handle.pool:HandlerPool",
+    "import-effects": "whimbrel.offline.import_effects:ImportEffects",
     "journal": "whimbrel.commit.journal:Journal",
     "rocks-state": "whimbrel.state.rocks:RocksState",
     "router": "whimbrel.route.router:Router",

@@ -1,6 +1,11 @@
 """Work on a crawl's directory while no crawl runs there: nothing is fetched.
 
-`warc_import.py` makes a crawl's directory from web archives that others wrote; `foreign_warc.py` reads those.
+`warc_import.py` makes a crawl's directory from web archives that others wrote. It is a job like a crawl, of the wiring
+`job/import.toml`: the *WARC reader* (`warc_reader.py`) stands where the downloader stands in a crawl, and from there on
+the parts are the same. It hands on each record that was a visit as if it had just been fetched, in order, and each
+commit says how many records it holds. `import_effects.py` has the archive keep records as they stood, which
+`record_capture.py` knows how to do; `foreign_warc.py` reads what other programs wrote.
+
 `reparse.py` runs handlers over the pages of a crawl again, from its archive. `explain.py` tells what became of one URL,
 and why, as far as it is committed; it works beside a running crawl, too.
 """

@@ -85,9 +85,10 @@ class ForeignRecord(msgspec.Struct):
         return next((value for key, value in self.metadata if key == name), "")
 
 
-def meant(files: list[Path]) -> set[str]:
+def referenced(files: list[Path]) -> frozenset[str]:
     """The digests that revisits name."""
-    return {_digest(record) for file in files for _, record in _iterated(file) if record.rec_type == "revisit"}
+    found = (_digest(record) for file in files for _, record in _iterated(file) if record.rec_type == "revisit")
+    return frozenset(found)
 
 
 def record_at(position: WarcPosition) -> ForeignRecord | None:

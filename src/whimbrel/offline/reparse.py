@@ -13,7 +13,9 @@ import uvloop
 
 from whimbrel.clock import SystemClock
 from whimbrel.commit.committed import read_committed
+from whimbrel.commit.crash import Crash
 from whimbrel.commit.journal import Journal, JournalConfig
+from whimbrel.commit.upgrade import upgrade
 from whimbrel.handle.component import handled_of
 from whimbrel.handle.message import ArchiveRef, HandlerResult, HandlerTask
 from whimbrel.handle.page import RawPage
@@ -79,6 +81,8 @@ def reparse(
     snapshot = latest_snapshot(directory)
     if (directory / JOB_FILE).is_file():
         upgrade_state(stored_job(directory), directory, lambda _: None)
+    else:  # An import has no job.
+        upgrade(directory, by_domain=False, say=lambda _: None, crash=Crash(""))
     config = HandlerPoolConfig(processes, time_limit_s, _BATCH)
     with handler_code(rules) as code:
         return uvloop.run(_Again(directory, snapshot, code, show).run(config, where))

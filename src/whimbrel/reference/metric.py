@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from whimbrel.control.metric import OWN, PREFIX
 from whimbrel.flow import Metric
 from whimbrel.job.parts import registry
+from whimbrel.reference.setting import crawl_parts
 
 _HEAD: Final = """\
 # Metrics
@@ -73,7 +74,7 @@ def metrics() -> list[DeclaredMetric]:
     """Every metric that Whimbrel declares. One that a class inherits is still one."""
     known = registry()
     found: dict[Metric, list[str]] = {metric: [] for metric in OWN}
-    for name in sorted({*known.component_names(), *known.provider_names()}):
+    for name in crawl_parts(known):
         kind = known.component(name) or known.provider(name)
         if kind is not None and kind.__module__.startswith("whimbrel."):
             for metric in kind.metrics:

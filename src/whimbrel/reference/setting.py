@@ -15,7 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from whimbrel.flow import Registry
+from whimbrel.flow import Registry, Wiring
 from whimbrel.job.configure import settings_of
 from whimbrel.job.options import CrawlOptions
 from whimbrel.job.parts import registry, wiring
@@ -62,9 +62,19 @@ def parts() -> tuple[list[ConfigurablePart], list[ConfigurablePart]]:
     used |= {spec.name: str(spec.use) for spec in base.providers}
     decided = settings_of(CrawlOptions(seeds=("example.org",)), Path("DIR"))
     wired = [_part(known, name, use, frozenset(decided.get(name, {}))) for name, use in used.items()]
-    names = {*known.component_names(), *known.provider_names()} - set(used.values())
-    others = [_part(known, use, use, frozenset(), alone=True) for use in sorted(names)]
+    names = [name for name in crawl_parts(known) if name not in used.values()]
+    others = [_part(known, use, use, frozenset(), alone=True) for use in names]
     return wired, [part for part in others if part.ours]
+
+
+def crawl_parts(known: Registry) -> list[str]:
+    """The registered names that the wiring of a crawl may use: all but those of an import's own parts."""
+    crawl, other = (_uses(wiring(name)) for name in ("standalone", "import"))
+    return sorted({*known.component_names(), *known.provider_names()} - (other - crawl))
+
+
+def _uses(found: Wiring) -> set[str]:
+    return {str(spec.use) for spec in found.components} | {str(spec.use) for spec in found.providers}
 
 
 def _part(known: Registry, name: str, use: str, derived: frozenset[str], *, alone: bool = False) -> ConfigurablePart:

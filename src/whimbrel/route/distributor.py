@@ -30,3 +30,13 @@ class Distributor(Sync):
             first = parsed.handled.first if parsed.handled is not None else frozenset[str]()
             route = self.router.route(visit, parsed.page, parsed.unwanted, first)
         return [Routed(parsed, route)]
+
+
+class NoRoute(Sync):
+    """In place of the distributor: links are recorded, and none is followed."""
+
+    parsed = In(Parsed)
+    routed = Out(Routed)
+
+    def process(self, parsed: Parsed) -> tuple[Routed]:
+        return (Routed(parsed, None),)

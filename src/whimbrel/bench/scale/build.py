@@ -123,7 +123,7 @@ class _Builder:
         """URLs whose visits are long over."""
         size = self._size
         for at in range(size.known - size.hosts * size.per_host - size.one_host):
-            self._frontier.drop(restore(f"http://www.s{at % 1_000_000}.test/gone/{at}.html"))
+            self._frontier.remember(restore(f"http://www.s{at % 1_000_000}.test/gone/{at}.html"))
             await self._commit(at, "known")
 
     async def _commit(self, at: int, what: str) -> None:
