@@ -1,19 +1,13 @@
 """`whimbrel verify`: is everything there that the last commit promises, and intact."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from whimbrel.archive.verify import Problem
-from whimbrel.archive.verify import verify as verify_archive
-from whimbrel.commit.committed import Committed, read_committed
-from whimbrel.commit.verify import verify_files
+from whimbrel.commit.committed import read_committed
+from whimbrel.offline.verify import problems
 from whimbrel.terminal import plain_console
-
-_CONTENT: Final = "where outcome in ('stored', 'duplicate')"
-_CRAWLED: Final = "where not exists (from events where actor = 'import')"
 
 
 def verify(
@@ -26,57 +20,13 @@ def verify(
     """
     committed = read_committed(directory)
     console = plain_console()
-    count = 0
-    problems = [*_archive(directory, committed), *verify_files(directory, committed)]
-    if not any(problem.file in committed.parquet for problem in problems):
-        problems += _tables(directory, committed)  # else they cannot be read
-    for problem in problems:
-        count += 1
+    found = problems(directory, committed)
+    for problem in found:
         console.print(f"{problem.file} at {problem.offset:,}: {problem.what}", style="red", markup=False)
-    if count:
-        console.print(f"{count:,} problems.", style="bold red")
+    if found:
+        console.print(f"{len(found):,} problems.", style="bold red")
         raise typer.Exit(1)
     size = sum(committed.archive().values())
     console.print(
         f"Commit {committed.number:,}: {size / 1e6:,.1f} MB of archive and all tables are intact.", highlight=False
     )
-
-
-def _archive(directory: Path, committed: Committed) -> Iterator[Problem]:
-    running = committed.state == "running"
-    yield from verify_archive(directory, committed.archive(), surplus=running)
-
-
-def _tables(directory: Path, committed: Committed) -> Iterator[Problem]:
-    """Each capture has an id and a record of its own, and a visit; each page stands once; what links, items and
-    duplicates name is there; every URL has one final outcome, unless it was captured again; counts agree."""
-    from whimbrel.query.latest import latest_snapshot
-    from whimbrel.query.sql import Query, QueryConfig
-
-    stored = sum(committed.counters.outcomes.get(outcome, 0) for outcome in ("stored", "duplicate"))
-    again = committed.counters.recaptured
-    checks = {
-        "captures that share an id": f"select count(*) - count(distinct capture_id) from captures {_CRAWLED}",  # noqa: S608
-        "records that two captures claim": "select count(*) from (select warc_file, warc_offset from captures where "
-        "warc_file <> '' group by all having count(*) > 1)",
-        "captures without a visit": "select count(*) from captures c anti join fetches f on c.url = f.url",
-        "captures of pages more or less than counted": f"select abs(count(*) - {stored}) from captures {_CONTENT}",  # noqa: S608
-        "pages that stand twice": "select count(*) - count(distinct url) from pages",
-        "URLs that have content but are no pages": f"select (select count(distinct url) from captures {_CONTENT}) - "  # noqa: S608
-        "(select count(*) from pages)",
-        "links of captures that are not there": "select count(*) from links_history l anti join captures c "
-        "using (capture_id)",
-        "runs of handlers on captures that are not there": "select count(*) from handled h anti join captures c "
-        "using (capture_id)",
-        "duplicates of captures that are not there": "select count(*) from captures d anti join captures c on "
-        "c.capture_id = d.duplicate_of_id where d.duplicate_of_id is not null",
-        "URLs with two final outcomes": f"select greatest(0, count(*) - count(distinct url) - {again} - (select "  # noqa: S608
-        f"count(*) from fetches where reason = 'requeued')) from fetches {_CRAWLED} and outcome <> 'retry'",
-    }
-    snapshot = latest_snapshot(directory)
-    with Query([snapshot], QueryConfig()) as asked:
-        for what, sql in checks.items():
-            with asked.run(sql) as answer:
-                found = next(iter(answer)).column(0)[0].as_py()
-            if found:
-                yield Problem("facts", 0, f"{what}: {found:,}")

@@ -99,7 +99,10 @@ def _spaces(path: Path) -> list[str]:
 
     if not (path / "CURRENT").exists():
         return []
-    found: list[str] = Rdict.list_cf(str(path))
+    try:
+        found: list[str] = Rdict.list_cf(str(path))
+    except Exception as error:
+        raise StateDamaged(f"{path} cannot be opened: {error}") from error
     return found
 
 

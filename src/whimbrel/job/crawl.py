@@ -85,7 +85,7 @@ def resume(
 ) -> RunResult:
     """Go on with the crawl in a directory, wherever and however it ended."""
     if not any((directory / name).is_dir() for name in ("state", OLD)) and not (directory / JOB_FILE).is_file():
-        raise CrawlError(f"{directory} holds no crawl; begin one with `whimbrel crawl SEED --into {directory}`")
+        raise NotACrawl(f"{directory} holds no crawl; begin one with `whimbrel crawl SEED --into {directory}`")
     finished = _finished(directory)
     if finished is not None:
         upgrade_state(given, directory, say)

@@ -6,6 +6,7 @@ the parts are the same. It hands on each record that was a visit as if it had ju
 commit says how many records it holds. `import_effects.py` has the archive keep records as they stood, which
 `record_capture.py` knows how to do; `foreign_warc.py` reads what other programs wrote.
 
-`reparse.py` runs handlers over the pages of a crawl again, from its archive. `explain.py` tells what became of one URL,
-and why, as far as it is committed; it works beside a running crawl, too.
+`reparse.py` runs handlers over the pages of a crawl again, from its archive. `verify.py` compares everything that a
+crawl has kept with its last commit and with itself. `explain.py` tells what became of one URL, and why, as far as it is
+committed; it works beside a running crawl, too.
 """
