@@ -141,37 +141,37 @@ def test_an_upgrade_killed_at_a_crash_point_is_finished_by_the_next_start(tmp_pa
     assert sorted(path.name for path in directory.glob("state*")) == ["state"]
 
 
-def killed_often(directory: Path, kills: int, whole_s: float) -> int:
-    """Upgrade, and kill it again and again, at random moments and at crash points; how often it was."""
-    dice = Random(3)  # noqa: S311
-    for done in range(kills):
-        if not (directory / "state").exists() or "seen" in all_pairs(directory / "state"):
-            point = dice.choice(["", "", "", "upgrade-copied", "upgrade-synced", "upgrade-renamed"])
-            with in_process(directory, point if done >= kills // 2 else "") as process:
-                assert process.stdout is not None
-                process.stdout.readline()
-                time.sleep(dice.uniform(0.0, whole_s))
-                process.kill()
-                if process.wait(60) == 0:
-                    return done
-        else:
-            return done
-    return kills
+def killed(directory: Path, crash: str, after_s: float) -> bool:
+    """Begin or go on with an upgrade, and kill it after a time, or at a crash point; false when it was done before."""
+    with in_process(directory, crash) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        if not crash:
+            time.sleep(after_s)
+            process.kill()
+        return process.wait(120) == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(
-    ("kills", "visited"), [(4, 15_000), pytest.param(20, 300_000, marks=pytest.mark.long)], ids=["few", "twenty"]
+    ("kills", "visited"), [(4, 15_000), pytest.param(20, 60_000, marks=pytest.mark.long)], ids=["few", "twenty"]
 )
 def test_an_upgrade_killed_again_and_again_ends_as_if_it_had_not_been(tmp_path: Path, kills: int, visited: int) -> None:
-    directory = build(tmp_path / "crawl", hosts=50, per_host=visited // 200, visited=visited)
-    old = all_pairs(directory / "state")
-    shutil.copytree(directory, tmp_path / "undisturbed")
+    pristine = build(tmp_path / "pristine", hosts=50, per_host=visited // 200, visited=visited)
+    known = len(all_pairs(pristine / "state")["seen"])
+    shutil.copytree(pristine, tmp_path / "undisturbed")
     began_s = time.monotonic()
     upgraded(tmp_path / "undisturbed")
     whole_s = time.monotonic() - began_s
-    assert killed_often(directory, kills, 0.6 * whole_s) == kills
-    upgraded(directory)
-    found = all_pairs(directory / "state")
-    assert found == all_pairs(tmp_path / "undisturbed" / "state")
-    assert len(found["urls"]) == len(old["seen"])
-    assert sorted(path.name for path in directory.glob("state*")) == ["state"]
+    expected = all_pairs(tmp_path / "undisturbed" / "state")
+    assert len(expected["urls"]) == known
+    dice, done, turn = Random(3), 0, 0  # noqa: S311
+    while done < kills:
+        directory, turn = tmp_path / f"crawl-{turn}", turn + 1
+        shutil.copytree(pristine, directory)
+        for _ in range(4):
+            crash = dice.choice(["", "", *UPGRADE_POINTS])
+            done += killed(directory, crash, dice.uniform(0.0, 0.7 * whole_s))
+        upgraded(directory)
+        assert all_pairs(directory / "state") == expected
+        assert sorted(path.name for path in directory.glob("state*")) == ["state"]
+        shutil.rmtree(directory)
