@@ -11,9 +11,9 @@ from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 from whimbrel.commit.committed import Committed
 from whimbrel.commit.committer import Committer, Settings, recovered
 from whimbrel.commit.crash import Crash
-from whimbrel.commit.work import Work
 from whimbrel.disk import Disk
 from whimbrel.facts.store import FactsConfig, ParquetFacts
+from whimbrel.result.work import Work
 from whimbrel.state.rocks import RocksConfig, RocksState
 
 SETTINGS = Settings(Crash(), reserve_bytes=0, text=True, simhash=False)

@@ -16,12 +16,12 @@ from whimbrel.archive.api import ResponseCapture
 from whimbrel.clock import SystemClock
 from whimbrel.commit.committed import Committed, read_committed
 from whimbrel.commit.journal import Journal, JournalConfig, JournalError
-from whimbrel.commit.work import SettledVisit
 from whimbrel.disk import Disk
 from whimbrel.fetch.api import Exchange, Response
 from whimbrel.fetch.document import MemoryDocument
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import ParsedPage
+from whimbrel.result.work import SettledVisit
 from whimbrel.state.rocks import RocksConfig, RocksState
 from whimbrel.url import restore
 from whimbrel.visit import Request, Visit

@@ -12,9 +12,9 @@ from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 from whimbrel.commit.committed import read_committed
 from whimbrel.commit.committer import Committer, Settings, recovered
 from whimbrel.commit.crash import Crash
-from whimbrel.commit.work import Work
 from whimbrel.disk import Disk, DiskFile
 from whimbrel.facts.store import FactsConfig, ParquetFacts
+from whimbrel.result.work import Work
 from whimbrel.state.group import Group
 from whimbrel.state.rocks import RocksConfig, RocksState
 

@@ -1,9 +1,8 @@
 """How results become durable: all effects of a visit together, in groups, in order.
 
-What `effect` does to the crawl's memory enters the open *group*, a visit's effects in one step (`work.py` is what a
-group holds besides the state's changes, `rows.py` and `hostrow.py` make rows of it). The *journal* (`journal.py`) owns
-the open group. About once a second it seals it and hands it to the *committer* (`committer.py`), on a thread of its
-own, while the next group fills:
+What `effect` does to the crawl's memory enters the open *group*, a visit's effects in one step. The *journal*
+(`journal.py`) owns the open group; what it holds besides the state's changes is `result`'s to know. About once a second
+it seals it and hands it to the *committer* (`committer.py`), on a thread of its own, while the next group fills:
 
 1. append the WARC records, and one frame of rows to the tail of the facts;
 2. fdatasync both;
@@ -15,10 +14,9 @@ The description lists the SHA-256 of every file that is complete (`digest.py`), 
 
 Step 3 is the commit. Whatever happens before it is cut away at the next start (`Committer.recover`); whatever happens
 after it is repeated. Only after step 4 are parts told (`Journal.after_commit`), spill files given back, and checkpoints
-over. After an error of the disk the same group is tried
-again from where it was: before step 3 the files are cut back, after it only the rest is repeated. When step 3 itself
-failed nobody knows whether it worked: the database is opened again, and says. Meanwhile the journal is *behind*, and
-the traversal lets nothing out.
+over. After an error of the disk the same group is tried again from where it was: before step 3 the files are cut back,
+after it only the rest is repeated. When step 3 itself failed nobody knows whether it worked: the database is opened
+again, and says. Meanwhile the journal is *behind*, and the traversal lets nothing out.
 
 `upgrade.py` takes a state of the format before to this one. `crash.py` names the points between the steps, so that
 tests can die at each of them.

@@ -14,12 +14,12 @@ from whimbrel.archive.api import Archive, MetadataCapture, RecordPlace
 from whimbrel.commit.committed import Committed, decoded, publish
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.digest import CATCH_UP_BYTES, FileDigests
-from whimbrel.commit.rows import rows
-from whimbrel.commit.work import Work
 from whimbrel.disk import Disk
 from whimbrel.error import Damaged
 from whimbrel.facts.api import Facts
 from whimbrel.facts.identity import UrlIds
+from whimbrel.result.rows import rows
+from whimbrel.result.work import Work
 from whimbrel.state.api import State
 from whimbrel.state.group import Group
 

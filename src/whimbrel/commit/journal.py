@@ -16,7 +16,6 @@ from whimbrel.commit.committed import Committed
 from whimbrel.commit.committer import Committer, Settings, recovered
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.crash import Crash
-from whimbrel.commit.work import SettledVisit, Work, payload_bytes
 from whimbrel.disk import Disk
 from whimbrel.error import StorageTrouble
 from whimbrel.facts.api import Facts
@@ -25,6 +24,7 @@ from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.observable import Observable
 from whimbrel.parse.api import Handled
+from whimbrel.result.work import SettledVisit, Work, payload_bytes
 from whimbrel.state.api import State, StateError
 from whimbrel.state.group import Group
 

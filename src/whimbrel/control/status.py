@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from whimbrel.commit.hostrow import host_row
 from whimbrel.control.health import Vitals, Warning_, warnings
 from whimbrel.control.machine import cpu_s, memory_bytes, memory_limit_bytes, stored_bytes
 from whimbrel.flow import Sync
@@ -13,6 +12,7 @@ from whimbrel.flow.graph import component_of
 from whimbrel.flow.wiring import used_name
 from whimbrel.job.live_crawl import LiveCrawl
 from whimbrel.job.progress import Progress
+from whimbrel.result.rows import host_row
 from whimbrel.version import __version__
 
 

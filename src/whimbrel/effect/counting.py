@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from whimbrel.commit.counters import Counters, raised
-from whimbrel.commit.work import SettledVisit
 from whimbrel.effect.latency import Latency
 from whimbrel.outcome import Outcome
+from whimbrel.result.work import SettledVisit
 from whimbrel.url import restore
 from whimbrel.visit import VisitResult
 

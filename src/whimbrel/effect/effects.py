@@ -7,9 +7,7 @@ import msgspec
 from whimbrel.archive.api import Capture
 from whimbrel.clock import Clock
 from whimbrel.commit.counters import Counters
-from whimbrel.commit.hostrow import host_row
 from whimbrel.commit.journal import Journal
-from whimbrel.commit.work import SettledVisit
 from whimbrel.dedupe.api import ContentSeen, Earlier
 from whimbrel.effect.capture import captures_of
 from whimbrel.effect.counting import Counting
@@ -22,6 +20,8 @@ from whimbrel.outcome.classify import classify_document, classify_refusal
 from whimbrel.outcome.retry import RetryPolicy
 from whimbrel.parse.api import Parsed
 from whimbrel.qualify.api import Qualification
+from whimbrel.result.rows import host_row
+from whimbrel.result.work import SettledVisit
 from whimbrel.route.distributor import Routed
 from whimbrel.route.router import Route, Router
 from whimbrel.url import restore

@@ -2,10 +2,10 @@
 
 import pytest
 
-from whimbrel.commit.rows import dropped_row, requeued_row
 from whimbrel.facts.api import TABLES
 from whimbrel.facts.identity import UrlIds, capture_id, url_id
 from whimbrel.facts.row import CaptureRow, EventRow, FetchRow, HandledRow, HostRow, Row
+from whimbrel.result.rows import dropped_row, requeued_row
 
 
 @pytest.mark.parametrize(

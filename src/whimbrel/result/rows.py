@@ -5,15 +5,16 @@ from typing import Any, Final
 
 from whimbrel.archive.api import RecordPlace
 from whimbrel.archive.record import digest_text
-from whimbrel.commit.work import SettledVisit, Work
 from whimbrel.dedupe.simhash import simhashes
 from whimbrel.facts.identity import UrlIds, capture_id
 from whimbrel.facts.item import HIDDEN, ItemRows
 from whimbrel.facts.links import PageLinks
-from whimbrel.facts.row import CaptureRow, FetchRow, HandledRow
+from whimbrel.facts.row import CaptureRow, FetchRow, HandledRow, HostRow
 from whimbrel.fetch.api import Response
+from whimbrel.frontier.api import HostSummary
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Handled, ParsedPage
+from whimbrel.result.work import SettledVisit, Work
 from whimbrel.url import restore
 
 REQUEUED: Final = "requeued"
@@ -192,4 +193,25 @@ def _unvisited_row(
         redirect_to="",
         retry_at=retry_at_s,
         discovered_from=source,
+    )
+
+
+def host_row(host: HostSummary) -> HostRow:
+    name = host.name
+    return HostRow(
+        site=name.site,
+        host=name.host,
+        domain=name.domain,
+        slot=name.slot,
+        ip=host.address,
+        qualification=host.standing,
+        until=host.until_s,
+        robots_date=host.robots_at_s,
+        robots_status=host.robots_status,
+        robots_failures=host.failures,
+        delay_s=host.crawl_delay_s,
+        queued=host.queued,
+        fetched=host.fetched,
+        failed=host.failed,
+        last_error=host.last_error,
     )
