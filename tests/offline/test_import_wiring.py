@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
@@ -11,6 +12,7 @@ import whimbrel as w
 from tests.archive.sample import AT_S, capture, revisit
 from tests.archive.test_cdxj import keep
 from tests.cli.command import run
+from tests.commit import format_1
 from tests.effect.rig import rig
 from whimbrel.archive.api import Capture, Reference
 from whimbrel.commit.committed import read_committed
@@ -137,15 +139,27 @@ def test_the_wiring_of_an_import_can_be_drawn() -> None:
     assert "no-route\n  .routed ──direct──▶ archivist.routed" in drawn.out
 
 
+def begin(warc: Path, directory: Path) -> None:
+    """As an import of this file that took nothing yet."""
+    listed = [{"file": str(warc.resolve()), "bytes": warc.stat().st_size}]
+    (directory / "import.json").write_bytes(msgspec.json.encode(listed))
+
+
 def test_an_import_into_a_directory_that_is_in_use_is_told(warc: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
+    begin(warc, out)
     state = RocksState(RocksConfig(directory=str(out)))
     asyncio.run(state.open())
-    listed = f'[{{"file":"{warc.resolve()}","bytes":{warc.stat().st_size}}}]'
-    (out / "import.json").write_text(listed)
     busy = run("import", str(warc), "--into", str(out))
     asyncio.run(state.close())
     assert busy.code == 2
     assert "Traceback" not in busy.words
     assert run("import", str(warc), "--into", str(out)).code == 0, "nothing has changed"
+
+
+def test_an_import_that_an_earlier_version_began_goes_on(warc: Path, tmp_path: Path) -> None:
+    out = format_1.empty(tmp_path / "out")
+    begin(warc, out)
+    assert run("import", str(warc), "--into", str(out), "--json").json()["captures"] == 7
+    assert run("verify", str(out)).code == 0

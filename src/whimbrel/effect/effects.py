@@ -115,7 +115,7 @@ class Effects(Provider):
         wait_s = self._wait_s(parsed)
         outcome, reason, earlier = Outcome.RETRY, parsed.reason, None
         if wait_s is None:
-            outcome, reason, earlier = decide_document(parsed, self.content)
+            outcome, reason, earlier = _decide_document(parsed, self.content)
         settled = SettledVisit(
             visit,
             outcome,
@@ -239,7 +239,7 @@ def _result_of(settled: SettledVisit, retry_after_s: float) -> VisitResult:
     )
 
 
-def decide_document(parsed: Parsed, content: ContentSeen) -> tuple[Outcome, str, Earlier | None]:
+def _decide_document(parsed: Parsed, content: ContentSeen) -> tuple[Outcome, str, Earlier | None]:
     """Outcome and reason of a visit, and the capture that brought its payload before. A payload is claimed here:
     another visit may have brought it since it was looked up."""
     if not parsed.comparable:
