@@ -78,6 +78,23 @@ def test_pause_stops_new_requests_and_unpause_goes_on_with_nothing_lost(tmp_path
     assert said[4][0].endswith("(Python)")
 
 
+def test_a_paused_crawl_that_is_stopped_ends_in_good_order_without_a_request(tmp_path: Path) -> None:
+    spec = WebSpec(hosts=40, pages=60, latency_ms=30, robots={}, exhibits={})
+    with crawling(spec, tmp_path, "--connections", "8") as crawl:
+        crawl.until(lambda now: now["progress"]["visited"] >= 50, "fifty visits")
+        CALLERS["python"](crawl.directory, Pause())
+        crawl.until(lambda now: not now["progress"]["visiting"], "the visits under way have ended")
+        paused = time.time()
+        assert crawl.status()["progress"]["bound_by"].startswith("the operator, who paused it")
+        CALLERS["http"](crawl.directory, Stop())
+        assert crawl.wait()["state"] == "stopped"
+        assert crawl.process.returncode == 3
+        assert not crawl.requests(since=paused), "neither for pages nor for robots.txt"
+        done = command("resume", str(crawl.directory), "--json")
+        assert done.returncode == 0, done.stderr
+        assert differences(crawl.directory, crawl.served.web, crawl.served.running.seeds) == []
+
+
 def test_speed_is_what_was_asked_for_and_survives_a_restart(tmp_path: Path) -> None:
     with crawling(LONG, tmp_path, "--connections", "32") as crawl:
         for (name, call), rate in zip(CALLERS.items(), (100.0, 150.0, 60.0), strict=True):

@@ -64,6 +64,8 @@ class Model:
         self.entries: dict[str, Entry] = {}
         self.sites: dict[str, Site] = {}
         self.number = 0
+        self.crowds: dict[str, int] = {}
+        """The caps of crowded addresses: they are known after a restart."""
         self.begin(clock, restarted=False)
 
     def begin(self, clock: VirtualClock, *, restarted: bool) -> None:
@@ -76,11 +78,11 @@ class Model:
         self.addresses: dict[str, Place] = {}
 
     def snapshot(self) -> Any:
-        return copy.deepcopy((self.entries, self.sites, self.number))
+        return copy.deepcopy((self.entries, self.sites, self.number, self.crowds))
 
     def restore(self, snapshot: Any, clock: VirtualClock) -> None:
         """Back to what was written. What was under way is under way no more."""
-        self.entries, self.sites, self.number = copy.deepcopy(snapshot)
+        self.entries, self.sites, self.number, self.crowds = copy.deepcopy(snapshot)
         for entry in self.entries.values():
             if entry.state == "out":
                 entry.state = "queued"
@@ -97,8 +99,11 @@ class Model:
         return self.domains.setdefault(name.domain, Place(self.floor_s + self.gate.domain_s))
 
     def address(self, text: str) -> Place:
+        network = network_of(text)
         fresh = Place(self.floor_s + self.gate.address_s, cap=self.gate.address_cap)
-        return self.addresses.setdefault(network_of(text), fresh)
+        if network in self.crowds:
+            fresh = Place(-NEVER, cap=self.crowds[network], crowd=True)
+        return self.addresses.setdefault(network, fresh)
 
     def add(self, url: str, name: HostName, depth: int, redirects: int) -> bool:
         """Whether it is new."""
@@ -220,6 +225,7 @@ class Model:
             place.domains.add(site.name.domain)
             if len(place.domains) > self.gate.crowd_domains:
                 place.crowd, place.cap, place.free_s = True, self.gate.crowd_cap, -NEVER
+                self.crowds[network_of(address)] = place.cap
 
     def end(self, visit: Visit, ending: VisitResult, *, again_s: float | None) -> None:
         """`again_s`: it is to be tried again after so long."""
@@ -252,6 +258,8 @@ class Model:
             place.pleased += 1
             if place.pleased == 50:
                 place.cap, place.pleased = place.cap + 1, 0
+        if place.crowd:
+            self.crowds[network_of(address)] = place.cap
 
     def _judge(self, site: Site, ending: VisitResult) -> None:
         rest_s = ending.retry_after_s if ending.status in (429, 503) else 0.0

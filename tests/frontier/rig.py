@@ -11,8 +11,9 @@ import msgspec
 
 from tests.frontier.clock import VirtualClock
 from whimbrel.frontier.disk import DiskFrontier
-from whimbrel.frontier.gate import Gate
+from whimbrel.frontier.gate import PacedGate
 from whimbrel.frontier.option import FrontierConfig, GateConfig
+from whimbrel.frontier.permit import LocalPermits
 from whimbrel.frontier.seen import BloomSeen, DiskSeen, SeenConfig
 from whimbrel.qualify.api import Qualification
 from whimbrel.state.group import Group
@@ -57,11 +58,14 @@ class Rig:
     def _open(self) -> None:
         self.state = opened_state(self._directory)
         self.seen = self._make_seen()
-        self.gate = Gate(self._gate_config)
+        self.gate = PacedGate(self._gate_config)
         self.frontier = DiskFrontier(self.config)
         self.seen.bind("state", self.state)
         asyncio.run(self.seen.open())
         self.gate.bind("clock", self.clock)
+        self.gate.bind("state", self.state)
+        self.gate.bind("permits", LocalPermits())
+        asyncio.run(self.gate.open())
         for name in ("state", "seen", "gate", "clock"):
             self.frontier.bind(name, getattr(self, name))
         asyncio.run(self.frontier.open())

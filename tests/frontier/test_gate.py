@@ -11,12 +11,15 @@ import pytest
 from tests.frontier.clock import VirtualClock
 from tests.frontier.rig import Rig, qualified, quick_directory, url_of
 from whimbrel.clock import SystemClock
-from whimbrel.frontier import gate as gate_module
-from whimbrel.frontier.gate import Gate
+from whimbrel.frontier import pace_table
+from whimbrel.frontier.gate import PacedGate
+from whimbrel.frontier.line import LINE
 from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.frontier.pace import network_of
+from whimbrel.frontier.permit import LocalPermits
 from whimbrel.qualify.robots_fetch import RobotsFinding
 from whimbrel.qualify.verdict import Circumstance, QualifyConfig, judge
+from whimbrel.state.memory import MemoryState
 from whimbrel.visit import HostName, Visit, VisitResult
 
 ADDRESS = "192.0.2.7"
@@ -28,9 +31,12 @@ def directory() -> Iterator[Path]:
         yield found
 
 
-def gate_of(clock: VirtualClock | SystemClock, **config: object) -> Gate:
-    gate = Gate(GateConfig(**{"margin_s": 0.0, **config}))  # type: ignore[arg-type]
+def gate_of(clock: VirtualClock | SystemClock, state: MemoryState | None = None, /, **config: object) -> PacedGate:
+    gate = PacedGate(GateConfig(**{"margin_s": 0.0, **config}))  # type: ignore[arg-type]
     gate.bind("clock", clock)
+    gate.bind("state", state or MemoryState())
+    gate.bind("permits", LocalPermits())
+    asyncio.run(gate.open())
     return gate
 
 
@@ -39,9 +45,9 @@ def host_of(number: int, domain: int | None = None) -> HostName:
     return HostName(f"http://{name}:80", "http", name, 80, name.partition(".")[2])
 
 
-def enters(gate: Gate, host: HostName, address: str = ADDRESS, crawl_delay_s: float = 0.0) -> bool:
+def enters(gate: PacedGate, host: HostName, address: str = ADDRESS, crawl_delay_s: float = 0.0) -> bool:
     """Whether a host may be visited now; if so, the request is sent at once."""
-    let_in = gate.blocked(host, address, crawl_delay_s, gate.clock.now_s()) is None
+    let_in = gate.try_enter(host, address, crawl_delay_s, gate.clock.now_s()) is None
     if let_in:
         gate.sent(url_of(f"{host.site}/"), address)
     return let_in
@@ -51,7 +57,7 @@ def test_the_clock_of_an_address_counts_from_when_a_request_is_sent_and_not_from
     clock = VirtualClock()
     gate = gate_of(clock)
     slow, other = host_of(1), host_of(2)
-    assert gate.blocked(slow, ADDRESS, 0.0, clock.now_s()) is None
+    assert gate.try_enter(slow, ADDRESS, 0.0, clock.now_s()) is None
     clock.advance(3.0)
     assert not enters(gate, other), "the first is still connecting"
     gate.sent(url_of("http://h1.d1.example/"), ADDRESS)
@@ -78,7 +84,7 @@ def test_who_could_not_connect_keeps_nobody_from_the_address() -> None:
     clock = VirtualClock()
     gate = gate_of(clock)
     dead, other = host_of(1), host_of(2)
-    assert gate.blocked(dead, ADDRESS, 0.0, clock.now_s()) is None
+    assert gate.try_enter(dead, ADDRESS, 0.0, clock.now_s()) is None
     clock.advance(10.0)
     gate.left(dead, ADDRESS, 1.0)
     assert not enters(gate, other)
@@ -100,7 +106,7 @@ def test_a_content_network_with_ten_thousand_hosts_has_twenty_requests_in_flight
         alone = max(alone, len(out)) if done < 40 else alone
         if done % 40 == 0:
             busy = sum(host.busy for host in rig.frontier.table._hosts.values())
-            assert busy <= len(out) + gate_module.LINE, "the others wait on disk"
+            assert busy <= len(out) + LINE, "the others wait on disk"
         rig.clock.advance(0.2)
         for visit in out[:2]:
             rig.frontier.finish(visit, VisitResult(elapsed_s=0.2, status=200))
@@ -111,7 +117,7 @@ def test_a_content_network_with_ten_thousand_hosts_has_twenty_requests_in_flight
     rig.close()
 
 
-def crowded(clock: VirtualClock, **config: object) -> Gate:
+def crowded(clock: VirtualClock, **config: object) -> PacedGate:
     """A gate that knows its address for a content network, with nothing in flight."""
     gate = gate_of(clock, **config)
     for number in range(51):
@@ -121,7 +127,7 @@ def crowded(clock: VirtualClock, **config: object) -> Gate:
     return gate
 
 
-def filled(gate: Gate, start: int = 1_000) -> int:
+def filled(gate: PacedGate, start: int = 1_000) -> int:
     """How many new hosts are let in at once."""
     count = 0
     while count < 200 and enters(gate, host_of(start + count)):
@@ -135,7 +141,7 @@ def test_a_content_network_that_complains_gets_half_and_wins_it_back_slowly() ->
     assert filled(gate) == 20
     for number, cap in enumerate((10, 5, 2, 1, 1)):
         gate.left(host_of(1_000 + number), ADDRESS, 0.0, status=429 if number % 2 else 503)
-        assert gate._addresses[ADDRESS].cap == cap
+        assert gate._paces.addresses[ADDRESS].cap == cap
     for number in range(5, 20):
         gate.left(host_of(1_000 + number), ADDRESS, 0.0, status=200)
     assert filled(gate, 2_000) == 1
@@ -144,6 +150,68 @@ def test_a_content_network_that_complains_gets_half_and_wins_it_back_slowly() ->
         assert enters(gate, host_of(number))
         gate.left(host_of(number), ADDRESS, 0.0, status=200)
     assert filled(gate, 4_000) == 2
+
+
+def visited(rig: Rig, number: int, status: int = 200) -> None:
+    """One visit of a host of its own at the shared address, from its discovery to its end."""
+    rig.add(f"http://h{number}.d{number}.example/")
+    rig.qualify(address=ADDRESS)
+    visit = rig.next()
+    assert visit is not None
+    rig.frontier.finish(visit, VisitResult(elapsed_s=0.1, status=status))
+    rig.clock.advance(1.0)
+
+
+def let_out(rig: Rig, start: int) -> int:
+    """How many of thirty new hosts at the shared address are visited at once."""
+    for number in range(start, start + 30):
+        rig.add(f"http://h{number}.d{number}.example/")
+    rig.qualify(address=ADDRESS)
+    rig.clock.advance(1.0)
+    out = []
+    while (visit := rig.take()) is not None:
+        out.append(visit)
+    for visit in out:
+        rig.frontier.finish(visit, VisitResult(elapsed_s=0.1, status=200))
+    return len(out)
+
+
+def test_a_content_network_is_known_after_the_process_was_killed(directory: Path) -> None:
+    rig = Rig(directory)
+    for number in range(51):
+        visited(rig, number)
+    visited(rig, 51, status=429)
+    rig.commit()
+    rig.crash()
+    rig.clock.advance(10.0)
+    assert let_out(rig, 100) == 10, "half of what it may have, since it complained"
+    rig.close()
+
+
+def test_a_content_network_that_no_commit_has_seen_is_forgotten(directory: Path) -> None:
+    rig = Rig(directory)
+    for number in range(40):
+        visited(rig, number)
+    rig.commit()
+    for number in range(40, 51):
+        visited(rig, number)
+    rig.crash()
+    rig.clock.advance(10.0)
+    assert let_out(rig, 100) == 1
+    rig.close()
+
+
+def test_a_content_network_by_a_lower_limit_is_none_by_a_higher_one() -> None:
+    clock = VirtualClock()
+    state = MemoryState()
+    low = gate_of(clock, state, crowd_domains=3)
+    for number in range(4):
+        assert enters(low, host_of(number))
+        low.left(host_of(number), ADDRESS, 1.0)
+        clock.advance(1.0)
+    assert filled(gate_of(clock, state, crowd_domains=3)) == 20
+    assert filled(gate_of(clock, state, crowd_domains=3, crowd_cap=5)) == 5
+    assert filled(gate_of(clock, state)) == 1
 
 
 def test_an_address_of_few_domains_has_four_in_flight_half_a_second_apart() -> None:
@@ -263,7 +331,7 @@ def test_a_delay_that_was_not_known_when_a_host_was_first_asked_counts_all_the_s
 
 
 def test_the_number_of_paces_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_module, "MAX_PACES", 300)
+    monkeypatch.setattr(pace_table, "MAX_PACES", 300)
     clock = VirtualClock()
     gate = gate_of(clock)
     gate.just_visited()
@@ -273,7 +341,7 @@ def test_the_number_of_paces_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
         assert enters(gate, host_of(number), address)
         gate.left(host_of(number), address, 1.0)
         clock.advance(0.1)
-        assert len(gate._hosts) + len(gate._domains) + len(gate._addresses) <= 310
+        assert sum(gate.sizes().values()) <= 310
 
 
 def test_who_asks_for_robots_txt_waits_in_the_same_lines() -> None:
@@ -332,11 +400,11 @@ def test_who_gives_up_waiting_takes_nobodys_place() -> None:
         gate.wake(clock.now_s())
         tasks[1].cancel()  # It has been let in, and does not know it yet.
         await asyncio.wait(tasks[1:2])
-        assert gate._addresses[ADDRESS].in_flight == 0
+        assert gate._paces.addresses[ADDRESS].in_flight == 0
         clock.advance(1.0)
         gate.wake(clock.now_s())
         await tasks[2]
-        assert gate._addresses[ADDRESS].in_flight == 1
+        assert gate._paces.addresses[ADDRESS].in_flight == 1
 
     asyncio.run(main())
 

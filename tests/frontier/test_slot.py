@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from tests.frontier.rig import Rig, qualified, quick_directory, url_of
+from whimbrel.frontier.crowd import Crowd, remember
 from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.state.api import SLOT_SPACES, SPACES
 from whimbrel.state.slot import SlotDamaged, export_slot
@@ -33,12 +34,13 @@ def another(directory: Path, secret_of: Path | None = None) -> Rig:
 
 
 def half_done(rig: Rig, hosts: int = 25, seed: int = 1) -> list[str]:
-    """Queues, hosts that are parked, URLs to be tried again, robots.txt, query counts, known payloads; the URLs that
-    had their final outcome."""
+    """Queues, hosts that are parked, URLs to be tried again, robots.txt, query counts, known payloads, crowds; the URLs
+    that had their final outcome."""
     dice, done = Random(seed), []  # noqa: S311
     for at in range(hosts):
         for page in range(dice.randrange(1, 12)):
             rig.add(f"http://h{at}.example/{dice.choice(['', 'no/', '?q='])}{page}")
+        remember(rig.state, f"192.0.2.{at}", Crowd(cap=20, domains=51))
     rig.qualify(robots=ROBOTS)
     for _ in range(hosts * 3):
         visit = rig.next(within_s=5.0)

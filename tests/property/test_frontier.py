@@ -9,7 +9,7 @@ import pytest
 
 from tests.frontier.model import NEVER, Model
 from tests.frontier.rig import Rig, quick_directory, url_of
-from whimbrel.frontier import gate, host, queue
+from whimbrel.frontier import host, line, queue
 from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.frontier.order import Order, end_of, is_waiting, retry_key
 from whimbrel.frontier.seen import SeenConfig
@@ -266,7 +266,7 @@ def test_every_url_is_visited_once_in_order_and_politely_whatever_dies(
 
 @pytest.mark.parametrize("seed", range(2))
 def test_long_lines_cost_time_but_lose_nobody(directory: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "LINE", 2)
+    monkeypatch.setattr(line, "LINE", 2)
     run(Machine(directory, "breadth", 100 + seed, hosts=40, exact=False), 1_500)
 
 

@@ -14,8 +14,9 @@ from whimbrel.fetch.api import Exchange
 from whimbrel.fetch.curl import CurlTransport
 from whimbrel.fetch.option import CurlConfig
 from whimbrel.fetch.resolver import DnsConfig, DnsResolver
-from whimbrel.frontier.gate import Gate
+from whimbrel.frontier.gate import PacedGate
 from whimbrel.frontier.option import GateConfig
+from whimbrel.frontier.permit import LocalPermits
 from whimbrel.job.configure import seeds as seeds_of
 from whimbrel.job.configure import settings_of
 from whimbrel.job.options import CrawlOptions, combined
@@ -24,6 +25,7 @@ from whimbrel.qualify.api import Qualification
 from whimbrel.qualify.procedure import Procedure
 from whimbrel.qualify.robots import RobotsRules
 from whimbrel.qualify.verdict import QualifyConfig
+from whimbrel.state.memory import MemoryState
 from whimbrel.terminal import json_text, plain_console, printable
 from whimbrel.url import Domains, Url
 from whimbrel.visit import HostName, Request, Visit
@@ -66,7 +68,9 @@ async def _fetch(options: CrawlOptions, folder: Path) -> dict[str, Any]:
     clock = SystemClock()
     resolver = DnsResolver(msgspec.convert(settings["resolver"], DnsConfig))
     transport = CurlTransport(msgspec.convert(settings["transport"], CurlConfig))
-    gate = Gate(GateConfig())
+    gate = PacedGate(GateConfig())
+    gate.bind("state", MemoryState())
+    gate.bind("permits", LocalPermits())
     parser = Parser(msgspec.convert(settings["parser"], ParserConfig))
     for part in (resolver, transport, gate, parser):
         part.bind("clock", clock)

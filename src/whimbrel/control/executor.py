@@ -34,6 +34,7 @@ from whimbrel.control.rewire import OWN_WIRING, added, removed, wiring_of
 from whimbrel.flow import ChangeFailed, FlowError, check
 from whimbrel.flow.toml import wiring_text
 from whimbrel.flow.wiring import Wiring
+from whimbrel.frontier.api import OPERATOR
 from whimbrel.job.configure import configured, seed_url
 from whimbrel.job.file_limit import allow_files
 from whimbrel.job.live_crawl import LiveCrawl
@@ -75,19 +76,23 @@ class ActionExecutor:
     async def _pause(self, _: Pause) -> tuple[str, str, int]:
         if self._running.gate.paused:
             raise Refused("the crawl is paused already")
-        self._running.gate.pause()
-        return f"paused; {self._running.frontier.visiting:,} visits under way end", "", 0
+        self._running.gate.close_for(OPERATOR)
+        return f"paused; {self._running.frontier.visiting:,} visits under way end{self._still_closed()}", "", 0
 
     @_do.register
     async def _unpause(self, _: Unpause) -> tuple[str, str, int]:
         if not self._running.gate.paused:
             raise Refused("the crawl is not paused")
-        self._running.gate.unpause()
-        return "goes on", "", 0
+        self._running.gate.reopen_for(OPERATOR)
+        return f"goes on{self._still_closed()}", "", 0
+
+    def _still_closed(self) -> str:
+        """For which other reasons no request begins."""
+        others = sorted(self._running.gate.closed_for - {OPERATOR})
+        return f"; no request begins, also because of the {' and the '.join(others)}" if others else ""
 
     @_do.register
     async def _stop(self, _: Stop) -> tuple[str, str, int]:
-        self._running.gate.unpause()
         self._running.job.stop()
         return f"stopping; {self._running.frontier.visiting:,} visits under way end", "", 0
 

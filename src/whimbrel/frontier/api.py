@@ -1,17 +1,39 @@
 """The frontier's contracts."""
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
 from whimbrel.frontier.entry import QueueEntry
-from whimbrel.qualify.api import HostDue, Qualification
+from whimbrel.frontier.pace import Pace
+from whimbrel.qualify.api import HostDue, Qualification, RequestGate
 from whimbrel.state.slot import SlotChunk
 from whimbrel.url import Url
 from whimbrel.visit import Discovered, HostName, Visit, VisitResult
 
-__all__ = ["Discovered", "Frontier", "HostName", "HostSummary", "QueueEntry", "UrlSeen", "Visit", "VisitResult"]
+__all__ = [
+    "DISK",
+    "OPERATOR",
+    "CommitStatus",
+    "Discovered",
+    "Frontier",
+    "Gate",
+    "HostName",
+    "HostSummary",
+    "Permit",
+    "Permits",
+    "QueueEntry",
+    "Termination",
+    "UrlSeen",
+    "Visit",
+    "VisitResult",
+]
+
+OPERATOR: Final = "operator"
+"""The gate is closed because the crawl was paused by its operator."""
+DISK: Final = "disk"
+"""The gate is closed because the disk takes no data."""
 
 
 class UrlSeen(Protocol):
@@ -170,10 +192,160 @@ class Frontier(Protocol):
 
     @property
     def paused(self) -> bool:
-        """The gate lets nothing out."""
+        """The gate is closed for the operator."""
 
-    def shut(self) -> None:
-        """Nothing more is to be begun: the qualifier's hosts stay as they are."""
+    @property
+    def closed_for(self) -> frozenset[str]:
+        """Why the gate lets nothing out; empty when it does."""
 
     def listen(self, changed: Callable[[], None]) -> None:
         """Call back whenever `take` may give another answer than before."""
+
+    def unlisten(self, changed: Callable[[], None]) -> None:
+        """End one `listen`."""
+
+
+class Gate(RequestGate, Protocol):
+    """When a host, its registered domain and its address may be visited. Nothing fetches around it.
+
+    A visit enters by `try_enter` and leaves by `left`; a request that is no visit by `enter` and `leave`. Between the
+    two the transport says when the request is `sent` and when its answer has `landed`. Times are those of the
+    monotonic clock.
+    """
+
+    @property
+    def closed_for(self) -> frozenset[str]:
+        """Why no request at all may be begun now; empty when the gate is open. All clocks go on meanwhile."""
+
+    @property
+    def paused(self) -> bool:
+        """It is closed for its operator."""
+
+    def close_for(self, reason: str) -> None:
+        """Begin no request until this reason, and every other one, is gone; requests under way end. Closing twice for
+        one reason is closing once."""
+
+    def reopen_for(self, reason: str) -> None:
+        """A reason is gone. One for which the gate is not closed changes nothing."""
+
+    def shut(self) -> None:
+        """The crawl is being stopped: requests that wait to enter, and those that come, are sent away (GateShut)."""
+
+    def admit(self) -> None:
+        """The opposite of `shut`, and how a gate begins."""
+
+    @property
+    def blocked(self) -> tuple[str, ...]:
+        """The hosts and domains to which no request is made."""
+
+    def blocks(self, host: str) -> bool:
+        """Whether no request may be made to a host, or to a domain above it."""
+
+    def just_visited(self, slot: int | None = None) -> None:
+        """Every host of a slot, and every domain and address that is met through one, counts as visited at this
+        moment: the slot was another process's until now. None means all slots: after a restart nobody knows what was
+        under way."""
+
+    def host_delay_s(
+        self, elapsed_s: float, crawl_delay_s: float, *, qualifying: bool = False, host: HostName | None = None
+    ) -> float:
+        """How long a host is left alone after an answer that took `elapsed_s`. `qualifying`: the request was for
+        robots.txt. The Crawl-delay is the one that robots.txt asks for: how much is honoured is decided here."""
+
+    def cut_note(self, crawl_delay_s: float) -> str:
+        """For people: that a Crawl-delay is longer than is honoured; empty when it is not."""
+
+    def try_enter(self, host: HostName, address: str, crawl_delay_s: float, now_s: float) -> Pace | None:
+        """Enter if the gate, the three paces and the permits are open: None. Otherwise the first that is closed."""
+
+    def wait_in_line(self, pace: Pace, called: Callable[[], bool], now_s: float) -> float | None:
+        """Wait for a pace that `try_enter` found closed: `called` is called by `wake` when it has room, and returns
+        true while its host has yet to enter. Or come again at the time that is returned."""
+
+    def wake(self, now_s: float) -> None:
+        """Call waiters of paces that are open now, as many as there is room for. Call it again when they have had
+        their chance: if they did not enter, the next in the line are called."""
+
+    def next_s(self) -> float | None:
+        """When `wake` has something to do next; None when that is not a matter of time."""
+
+    def left(self, host: HostName, address: str, delay_s: float, *, status: int = 0) -> None:
+        """A request is over; the host's next may start after `delay_s`. Status 0 is no answer."""
+
+    def hold(self, host: HostName, until_s: float) -> None:
+        """The host asked for a longer rest (Retry-After), or is parked."""
+
+    def forgive(self, host: HostName) -> None:
+        """A rest that was held for a host ends; the delay after its last visit does not."""
+
+    def free_s(self, host: HostName, crawl_delay_s: float) -> float:
+        """When the host itself may be visited next, whatever its domain and address say."""
+
+    def listen(self, changed: Callable[[], None]) -> None:
+        """Call back when `try_enter` may give another answer for reasons that the frontier does not know: the gate was
+        reopened, reconfigured, left by a request that was no visit, or got a permit."""
+
+    def unlisten(self, changed: Callable[[], None]) -> None:
+        """End one `listen`."""
+
+
+class Permit(NamedTuple):
+    """The use of something that hosts of several processes share."""
+
+    kind: Literal["domain", "address"]
+    name: str
+    """A registered domain, or an address as paces count it: IPv6 by its first 64 bits."""
+
+
+class Permits(Protocol):
+    """Whether this process may use a domain or an address now, where other processes reach them too.
+
+    The gate asks when its own clocks are open: for the domain, then for the address. If the address is refused it
+    releases the domain at once and waits, so that no two processes hold what the other waits for. Every permit that
+    was granted is released once, when its request is over. A permit that is released without having been acquired
+    (the provider was exchanged meanwhile) is ignored.
+    """
+
+    @property
+    def unlimited(self) -> bool:
+        """Everything is granted always: nobody needs to ask. It never changes."""
+
+    def acquire(self, permit: Permit, again: Callable[[], None]) -> float | None:
+        """None: granted. Otherwise the time, not in the past and never infinite, at which to ask again. It does not
+        wait for anything: where the answer is not known it refuses, and calls `again` on the event loop, later, when
+        it is worth asking before that time."""
+
+    def release(self, permit: Permit, ended_s: float | None) -> None:
+        """The request for which it was acquired ended at this time; None when it was never made."""
+
+
+class CommitStatus(Protocol):
+    """Whether results become durable."""
+
+    @property
+    def behind(self) -> bool:
+        """Nothing more may be let out before the last commit is done."""
+
+    @property
+    def trouble(self) -> str:
+        """What the disk refuses, for people; empty when all is well."""
+
+    def listen(self, changed: Callable[[], None]) -> None:
+        """Call back when a commit is done or has trouble."""
+
+    def unlisten(self, changed: Callable[[], None]) -> None:
+        """End one `listen`."""
+
+
+class Termination(Protocol):
+    """Decides when a crawl is over."""
+
+    def is_over(self) -> bool:
+        """Whether nothing is under way and nothing will come that is worth waiting for. Asked whenever the frontier
+        has nothing to let out; once it is true the traversal ends. It does not wait for anything."""
+
+    def listen(self, changed: Callable[[], None]) -> None:
+        """Call back when the answer may have changed though neither frontier nor journal has."""
+
+    def unlisten(self, changed: Callable[[], None]) -> None:
+        """End one `listen`."""

@@ -15,10 +15,9 @@ import msgspec
 
 from whimbrel.clock import Clock
 from whimbrel.flow import Needs, Provider
-from whimbrel.frontier.api import HostSummary, UrlSeen
+from whimbrel.frontier.api import Gate, HostSummary, UrlSeen
 from whimbrel.frontier.count import QueryCounts
 from whimbrel.frontier.entry import NEW_URL, QueueEntry, UrlRecord, new_entry, next_try, visit_of
-from whimbrel.frontier.gate import Gate
 from whimbrel.frontier.health import record_result, reset_health
 from whimbrel.frontier.host import Host, HostTable, summary_of
 from whimbrel.frontier.meta import Meta, SlotCounts, read_meta, write_meta
@@ -106,8 +105,8 @@ class DiskFrontier(Provider, Observable):
 
     def _gate_changed(self) -> None:
         """It has moved on, or blocks other hosts than before: those that it no longer does go on."""
-        if self._meta.block != self.gate.config.block:
-            self._meta.block = self.gate.config.block
+        if self._meta.block != self.gate.blocked:
+            self._meta.block = self.gate.blocked
             self._scheduler.let_go()
         self._tell()
 
@@ -138,6 +137,10 @@ class DiskFrontier(Provider, Observable):
     @property
     def paused(self) -> bool:
         return self.gate.paused
+
+    @property
+    def closed_for(self) -> frozenset[str]:
+        return self.gate.closed_for
 
     @property
     def hosts(self) -> int:
@@ -222,7 +225,7 @@ class DiskFrontier(Provider, Observable):
 
     def take(self) -> Visit | None:
         now_s = self.clock.now_s()
-        if self.exhausted or now_s < self.rate.free_s or self.gate.paused:
+        if self.exhausted or now_s < self.rate.free_s or self.gate.closed_for:
             return None
         for woken in self._queues.wake(now_s + self._scheduler.wall_s + _LOST_S):
             if not woken.busy:
@@ -236,11 +239,8 @@ class DiskFrontier(Provider, Observable):
                 return visit
         return None
 
-    def shut(self) -> None:
-        self.gate.shut()
-
     def take_host(self) -> HostDue | None:
-        return None if self.gate.paused else self._quota.take()
+        return None if self.gate.closed_for else self._quota.take()
 
     def _next(self, now_s: float) -> Host | None:
         """A host whose turn it is. Those who come from a line are before all others."""
@@ -284,9 +284,9 @@ class DiskFrontier(Provider, Observable):
         if self._refused is not None and self._refused.match(entry.url):
             return self._refuse(host, "blocked")
         address = found.addresses[host.record.failures_in_row % len(found.addresses)]
-        pace = self.gate.blocked(host.name, address, found.crawl_delay_s, now_s)
+        pace = self.gate.try_enter(host.name, address, found.crawl_delay_s, now_s)
         if pace is not None:
-            again_s = self.gate.stand(pace, partial(self._called, host), now_s)
+            again_s = self.gate.wait_in_line(pace, partial(self._called, host), now_s)
             if again_s is not None:
                 self._scheduler.postpone(host, again_s)
             return None

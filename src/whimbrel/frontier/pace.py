@@ -4,6 +4,10 @@ import ipaddress
 from collections import deque
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Final
+
+CROWD_GAP_S: Final = 0.001
+"""What a place in the line of a pace without a delay is worth."""
 
 
 class Pace:
@@ -21,15 +25,22 @@ class Pace:
         """The least time between two starts, as far as it is known: what a place in the line is worth."""
         self.in_flight = 0
         self.connecting = False
-        """Somebody entered and has not sent a request yet: at this host, or at this address."""
+        """A request entered and has not been sent yet: to this host, or to this address."""
         self.line: deque[Callable[[], bool]] | None = None
-        """Made for the first who stands there: of a hundred thousand paces most never have a line."""
+        """Made for the first that waits: of a hundred thousand paces most never have a line."""
         self.armed = False
         self.crowd = False
         self.domains: set[str] | None = None
         self.pleased = 0
         self.turn_s = float("-inf")
-        """The last turn that was given to somebody for whom the line was too long."""
+        """The last turn that was given to a host for which the line was too long."""
+
+    def become_crowd(self, cap: int) -> None:
+        """From now on it has no delay, only a cap."""
+        self.crowd, self.domains = True, None
+        self.free_s = self.turn_s = float("-inf")
+        self.gap_s, self.cap = CROWD_GAP_S, cap
+        self.connecting = False
 
     def queue(self, called: Callable[[], bool]) -> None:
         if self.line is None:

@@ -3,8 +3,8 @@
 from typing import Final
 
 from whimbrel.clock import Clock
+from whimbrel.frontier.api import Gate
 from whimbrel.frontier.due_queue import DueQueue, host_of
-from whimbrel.frontier.gate import Gate
 from whimbrel.frontier.host import Host, HostTable
 from whimbrel.frontier.option import FrontierConfig
 from whimbrel.qualify.api import Qualification

@@ -7,7 +7,7 @@ its hosts and its queues: it goes with them when the slot is deleted, and is mad
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from whimbrel.frontier.gate import Gate
+from whimbrel.frontier.api import Gate
 from whimbrel.frontier.host import HostTable, decode_host
 from whimbrel.frontier.meta import SlotCounts
 from whimbrel.frontier.order import end_of, retry_key
@@ -56,7 +56,7 @@ class DiskSlotTransfer:
                     for space, key in self._derived(host, value):
                         self._state.put(space, key, b"")
             self._begin_anew(slot_key(chunk.slot))
-            self._gate.just_visited()
+            self._gate.just_visited(chunk.slot)
             self._changed()
         return chunk
 

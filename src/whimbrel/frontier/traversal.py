@@ -1,27 +1,12 @@
-"""Takes what the frontier lets out, until there is nothing left to wait for."""
+"""Takes what the frontier lets out, until the crawl is over."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Protocol
 
 from whimbrel.flow import Async, Config, Needs, Out
-from whimbrel.frontier.api import Frontier
+from whimbrel.frontier.api import DISK, CommitStatus, Frontier, Gate, Termination
 from whimbrel.qualify.api import HostDue
 from whimbrel.visit import Visit
-
-
-class TraversalConfig(Config, frozen=True):
-    patience_s: float = 600.0
-    """When nothing is under way and nothing is due within this time, the crawl ends with work left."""
-
-
-class Committing(Protocol):
-    """Whoever makes results durable, and may fall behind."""
-
-    @property
-    def behind(self) -> bool: ...
-
-    def listen(self, changed: Callable[[], None]) -> None: ...
 
 
 class Refusals(Protocol):
@@ -30,28 +15,52 @@ class Refusals(Protocol):
 
 
 class Traversal(Async):
-    """While the commit is behind nothing is let out: this is the crawl's back-pressure, and how it pauses when the
-    disk is full."""
+    """While the commit is behind nothing is let out: this is the crawl's back-pressure. While the disk takes no data
+    the gate is closed, so that robots.txt is not asked for either.
 
-    Config = TraversalConfig
-    live = frozenset({"patience_s"})
+    The gate admits requests while a traversal runs. When one is drained the gate is shut; the next one, if a change of
+    the job replaces it, admits them again.
+    """
+
     visits = Out(Visit)
     hosts = Out(HostDue)
     frontier = Needs(Frontier)
-    journal = Needs(Committing)
+    journal = Needs(CommitStatus)
+    gate = Needs(Gate)
+    termination = Needs(Termination)
     effects = Needs(Refusals)
 
+    def __init__(self, config: Config | None = None) -> None:
+        super().__init__(config)
+        self._due: HostDue | None = None
+        """A host that the qualifier has had no room for yet."""
+        self._watched: Termination | None = None
+
     async def run(self) -> None:
+        self.gate.admit()
         self.frontier.listen(self.activity.set)
-        self.journal.listen(self.activity.set)
+        self.journal.listen(self._journal_changed)
+        self._journal_changed()
+        try:
+            await self._hand_out()
+        finally:
+            self.frontier.unlisten(self.activity.set)
+            self.journal.unlisten(self._journal_changed)
+            self._watch(None)
+            if self._due is not None:
+                self.frontier.unqualified(self._due.host)
+                self._due = None
+        if self.draining:
+            self.gate.shut()
+
+    async def _hand_out(self) -> None:
         while not self.draining:
-            moved = False if self.journal.behind else await self._step()
-            if moved:
+            if not self.journal.behind and await self._step():
                 continue
-            if self._over():
+            self._watch(self.termination)
+            if self.termination.is_over():
                 return
-            await self.woken(None if self.journal.behind or self.frontier.paused else self.frontier.due_in_s())
-        self.frontier.shut()
+            await self.woken(None if self.journal.behind or self.gate.closed_for else self.frontier.due_in_s())
 
     async def _step(self) -> bool:
         """Hand one thing on; false when there is nothing now."""
@@ -61,15 +70,30 @@ class Traversal(Async):
         elif visit is not None:
             self.effects.refuse(visit)
             await asyncio.sleep(0)
-        due = self.frontier.take_host()
-        if due is not None:
-            await self.hosts.put(due)
-        return visit is not None or due is not None
+        return self._hand_on_host() or visit is not None
 
-    def _over(self) -> bool:
-        """Nothing is under way, and nothing will be for longer than we wait."""
-        frontier = self.frontier
-        if self.journal.behind or frontier.paused or frontier.visiting or frontier.qualifying:
+    def _hand_on_host(self) -> bool:
+        """It does not wait for room: the qualifier may be full of hosts that wait for the gate, and a traversal that
+        waits for the qualifier would not see that it is drained."""
+        if self._due is None:
+            self._due = self.frontier.take_host()
+        if self._due is None or not self.hosts.offer(self._due):
             return False
-        due_s = frontier.due_in_s()
-        return due_s is None or due_s > self.config.patience_s
+        self._due = None
+        return True
+
+    def _journal_changed(self) -> None:
+        if self.journal.trouble:
+            self.gate.close_for(DISK)
+        else:
+            self.gate.reopen_for(DISK)
+        self.activity.set()
+
+    def _watch(self, termination: Termination | None) -> None:
+        """Listen to the termination that is bound now; another may have been bound since."""
+        if termination is not self._watched:
+            if self._watched is not None:
+                self._watched.unlisten(self.activity.set)
+            if termination is not None:
+                termination.listen(self.activity.set)
+            self._watched = termination

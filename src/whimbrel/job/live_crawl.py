@@ -9,9 +9,9 @@ from whimbrel.commit.journal import Journal
 from whimbrel.effect.effects import Effects
 from whimbrel.effect.seeding import Seeding
 from whimbrel.flow import Job, Registry
-from whimbrel.frontier.api import Frontier
+from whimbrel.frontier.api import Frontier, Gate
 from whimbrel.frontier.disk import DiskFrontier
-from whimbrel.frontier.gate import Gate
+from whimbrel.frontier.gate import PacedGate
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.job import part_name
 from whimbrel.job.options import ResolvedOptions
@@ -50,7 +50,7 @@ class LiveCrawl:
 
     @property
     def gate(self) -> Gate:
-        return provider(self.job, part_name.GATE, Gate)
+        return provider(self.job, part_name.GATE, PacedGate)
 
     @property
     def journal(self) -> Journal:

@@ -11,9 +11,13 @@ from whimbrel.commit.committed import Committed
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.journal import Journal
 from whimbrel.flow import Report
-from whimbrel.frontier.api import Frontier
+from whimbrel.frontier.api import DISK, OPERATOR, Frontier
 
 _WINDOW_S: Final = 10.0
+_CLOSED_FOR: Final = {
+    OPERATOR: "the operator, who paused it (`whimbrel control DIR unpause`)",
+    DISK: "the disk, which takes no data",
+}
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,10 +143,9 @@ def _counted(counters: Counters) -> dict[str, Any]:
 
 
 def _bound_by(frontier: Frontier, journal: Journal, connections: int) -> str:
-    if frontier.paused:
-        return "the operator, who paused it (`whimbrel control DIR unpause`)"
-    if journal.trouble:
-        return "the disk, which takes no data"
+    closed_for = frontier.closed_for
+    if closed_for:
+        return " and ".join(_CLOSED_FOR.get(reason, reason) for reason in sorted(closed_for))
     if journal.behind:
         return "the disk: the last commit is not done"
     if frontier.visiting >= connections:

@@ -43,7 +43,7 @@ class GateShut(Exception):
 
 
 class HostBlocked(Exception):
-    """No request may be made to this site, by the user's wish."""
+    """No request may be made to this site, by the operator's wish."""
 
     def __init__(self, site: str) -> None:
         super().__init__(f"{site} is blocked")

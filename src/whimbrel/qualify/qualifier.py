@@ -58,10 +58,7 @@ class Qualifier(Async):
                 found = await procedure.refresh(due.host, due.before)
             else:
                 found = await procedure.qualify(due.host, due.before)
-        except GateShut:
-            delivery.done()  # The host stays queued; its turn comes again when the crawl is resumed.
-            return
-        except HostBlocked:
+        except (GateShut, HostBlocked):  # The host stays queued, and its turn comes again.
             self.hosts.unqualified(due.host)
             delivery.done()
             return

@@ -19,13 +19,14 @@ SPACES: Final[dict[str, int | None]] = {
     "robots": None,
     "counts": None,
     "slots": None,
+    "addresses": None,
     "due": 0,
     "retry": 0,
     "meta": None,
 }
 """Each space with the length of the key's part that a scan stays within; None where single keys are looked up."""
 
-SLOT_SPACES: Final = ("urls", "content", "queue", "hosts", "robots", "counts", "slots")
+SLOT_SPACES: Final = ("urls", "content", "queue", "hosts", "robots", "counts", "slots", "addresses")
 """Spaces whose keys begin with a slot: together they are all there is of one. `due` and `retry` are ordered by time,
 and are derived from `hosts` and `queue`; `meta` is of the crawl as a whole."""
 

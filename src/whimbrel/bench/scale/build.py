@@ -12,8 +12,9 @@ from whimbrel.commit.journal import Journal, JournalConfig
 from whimbrel.dedupe.rocks import RocksContent
 from whimbrel.effect.effects import Effects, EffectsConfig
 from whimbrel.frontier.disk import DiskFrontier
-from whimbrel.frontier.gate import Gate
+from whimbrel.frontier.gate import PacedGate
 from whimbrel.frontier.option import FrontierConfig, GateConfig
+from whimbrel.frontier.permit import LocalPermits
 from whimbrel.frontier.seen import DiskSeen, SeenConfig
 from whimbrel.qualify.api import HostDue, Qualification
 from whimbrel.route.router import Router, RouterConfig
@@ -58,7 +59,8 @@ class _Builder:
             "state": RocksState(RocksConfig(directory=str(directory))),
             "seen": DiskSeen(SeenConfig()),
             "content": RocksContent(),
-            "gate": Gate(GateConfig(delay_s=0.0)),
+            "permits": LocalPermits(),
+            "gate": PacedGate(GateConfig(delay_s=0.0)),
             "frontier": DiskFrontier(FrontierConfig(qualifying=100_000, new_hosts=100_000)),
             "router": Router(RouterConfig(seeds=("http://seed.test/",), scope="any")),
             "journal": Journal(JournalConfig(directory=str(directory), every_s=3600.0)),

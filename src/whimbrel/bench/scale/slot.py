@@ -18,8 +18,9 @@ import msgspec
 from whimbrel.bench.scale.build import Size, build
 from whimbrel.clock import SystemClock
 from whimbrel.frontier.disk import DiskFrontier
-from whimbrel.frontier.gate import Gate
+from whimbrel.frontier.gate import PacedGate
 from whimbrel.frontier.option import FrontierConfig, GateConfig
+from whimbrel.frontier.permit import LocalPermits
 from whimbrel.frontier.seen import DiskSeen, SeenConfig
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
@@ -132,7 +133,8 @@ class _Node:
             "clock": SystemClock(),
             "state": self.state,
             "seen": DiskSeen(SeenConfig()),
-            "gate": Gate(GateConfig()),
+            "permits": LocalPermits(),
+            "gate": PacedGate(GateConfig()),
             "frontier": self.frontier,
         }
         self._commits = 0
