@@ -175,8 +175,17 @@ class StaticResolver(Provider):
 
     Config = StaticConfig
 
+    def __init__(self, config: StaticConfig | None = None) -> None:
+        super().__init__(config)
+        self._hosts = {_folded(name): addresses for name, addresses in self.config.hosts.items()}
+
     async def resolve(self, host: str) -> Resolution:
-        return read_literal(host) or Resolution(self.config.hosts.get(host, ()), self.config.ttl_s)
+        return read_literal(host) or Resolution(self._hosts.get(_folded(host), ()), self.config.ttl_s)
+
+
+def _folded(name: str) -> str:
+    """Case and a trailing dot make no other name (RFC 4343; RFC 1034 §3.1)."""
+    return name.removesuffix(".").lower()
 
 
 def read_literal(host: str) -> Resolution | None:
