@@ -12,7 +12,7 @@ import msgspec
 import uvloop
 
 from whimbrel.clock import SystemClock
-from whimbrel.commit.committed import read_committed
+from whimbrel.commit.committed import IMPORT_LIST, read_committed
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.journal import Journal, JournalConfig
 from whimbrel.commit.upgrade import upgrade
@@ -81,7 +81,7 @@ def reparse(
     snapshot = latest_snapshot(directory)
     if (directory / JOB_FILE).is_file():
         upgrade_state(stored_job(directory), directory, lambda _: None)
-    else:  # An import has no job.
+    elif (directory / IMPORT_LIST).exists():  # An import has no job.
         upgrade(directory, by_domain=False, say=lambda _: None, crash=Crash(""))
     config = HandlerPoolConfig(processes, time_limit_s, _BATCH)
     with handler_code(rules) as code:
