@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.frontier.rig import opened_state, quick_directory
-from whimbrel.state.api import SLOT_SPACES, SPACES
+from whimbrel.state.api import SLOT_SPACES, SPACES, KeyValues
 from whimbrel.state.group import Group
+from whimbrel.state.memory import MemoryState
 from whimbrel.state.rocks import RocksState
 
 Open = Callable[[Path], RocksState]
@@ -171,3 +172,26 @@ def test_a_reopened_state_has_what_was_written_and_what_is_still_in_memory(state
     assert [state.stored("hosts", key) for key in (b"a", b"b", b"c")] == [b"1", None, None]
     write(state, group)
     assert state.stored("hosts", b"b") == b"2"
+
+
+@pytest.mark.parametrize("kind", ["rocks", "memory"])
+@given(steps=st.lists(st.tuples(st.sampled_from(["put", "delete", "scan"]), st.integers(0, 20)), max_size=40))
+@settings(max_examples=40, deadline=None)
+def test_keys_and_values_are_those_of_a_dictionary(kind: str, steps: list[tuple[str, int]]) -> None:
+    truth: dict[bytes, bytes] = {}
+    with quick_directory() as directory:
+        state: KeyValues = opened_state(directory) if kind == "rocks" else MemoryState()
+        for number, (what, which) in enumerate(steps):
+            key = b"0123456789" + bytes([which])
+            if what == "put":
+                truth[key] = bytes([number])
+                state.put("queue", key, truth[key])
+            elif what == "delete":
+                truth.pop(key, None)
+                state.delete("queue", key)
+            assert state.get("queue", key) == truth.get(key)
+            wanted = sorted(pair for pair in truth.items() if pair[0] >= key)[:3]
+            assert state.scan("queue", key, b"0123456789\xff", 3) == wanted
+            assert state.get("hosts", key) is None, "each space is by itself"
+        if isinstance(state, RocksState):
+            asyncio.run(state.close())

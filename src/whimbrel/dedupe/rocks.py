@@ -7,7 +7,7 @@ import msgspec
 
 from whimbrel.dedupe.api import Earlier
 from whimbrel.flow import Needs, Provider
-from whimbrel.state.api import SLOT_BYTES, State
+from whimbrel.state.api import SLOT_BYTES, KeyValues
 from whimbrel.url.key import content_slot
 
 _SPACE: Final = "content"
@@ -24,7 +24,7 @@ class RocksContent(Provider):
     new payload is asked for once.
     """
 
-    state = Needs(State)
+    state = Needs(KeyValues)
 
     async def open(self) -> None:
         self._young: dict[bytes, Earlier] = {}

@@ -5,7 +5,7 @@ The state's space `addresses` has a key for each: the address's own slot in two 
 
 import msgspec
 
-from whimbrel.state.api import State
+from whimbrel.state.api import KeyValues
 from whimbrel.url.key import slot
 
 _SPACE = "addresses"
@@ -18,13 +18,13 @@ class Crowd(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Registered domains that it was seen with when it became a crowd: with a higher limit it is none."""
 
 
-def recall(state: State, network: str) -> Crowd | None:
+def recall(state: KeyValues, network: str) -> Crowd | None:
     """What is known of an address as a crowd; None when it is not known for one."""
     found = state.get(_SPACE, _key(network))
     return None if found is None else msgspec.msgpack.decode(found, type=Crowd)
 
 
-def remember(state: State, network: str, crowd: Crowd) -> None:
+def remember(state: KeyValues, network: str, crowd: Crowd) -> None:
     state.put(_SPACE, _key(network), msgspec.msgpack.encode(crowd))
 
 

@@ -28,7 +28,7 @@ from whimbrel.frontier.pace import CROWD_GAP_S, Pace, network_of
 from whimbrel.frontier.pace_table import PaceTable
 from whimbrel.observable import Observable
 from whimbrel.qualify.api import GateShut, HostBlocked
-from whimbrel.state.api import State
+from whimbrel.state.api import KeyValues
 from whimbrel.url import Url
 from whimbrel.url.filter import HostNames
 from whimbrel.visit import HostName
@@ -57,7 +57,7 @@ class PacedGate(Provider, Observable):
         ),
     )
     clock = Needs(Clock)
-    state = Needs(State)
+    state = Needs(KeyValues)
     permits = Needs(Permits)
 
     def __init__(self, config: GateConfig) -> None:

@@ -11,7 +11,7 @@ from whimbrel.frontier.delay import Delays
 from whimbrel.frontier.option import GateConfig
 from whimbrel.frontier.pace import Pace, network_of
 from whimbrel.outcome import asks_to_slow_down
-from whimbrel.state.api import State
+from whimbrel.state.api import KeyValues
 from whimbrel.visit import HostName
 
 MAX_PACES: Final = 50_000
@@ -22,7 +22,7 @@ _RECOVERY: Final = 50
 
 
 class PaceTable:
-    def __init__(self, config: GateConfig, state: State) -> None:
+    def __init__(self, config: GateConfig, state: KeyValues) -> None:
         self.hosts: dict[str, Pace] = {}
         self.domains: dict[str, Pace] = {}
         self.addresses: dict[str, Pace] = {}

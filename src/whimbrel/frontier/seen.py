@@ -7,7 +7,7 @@ import math
 from typing import Final
 
 from whimbrel.flow import Config, Metric, Needs, Provider
-from whimbrel.state.api import State
+from whimbrel.state.api import KeyValues, State
 
 _AT_ONCE: Final = 2_000
 """Keys that a filter is given before others get a turn."""
@@ -27,7 +27,7 @@ class DiskSeen(Provider):
         Metric("seen_asked_total", "counter", "URLs that URL-seen was asked about.", lambda own: own.asked),
         Metric("seen_from_memory_total", "counter", "Of these, answered from memory.", lambda own: own.from_memory),
     )
-    state = Needs(State)
+    state = Needs(KeyValues)
 
     def __init__(self, config: SeenConfig) -> None:
         super().__init__(config)

@@ -11,6 +11,8 @@ Keys that belong to a URL, a host or a payload begin with a *slot* of two bytes,
 be listed, moved and deleted as a whole (`slot.py`). What is ordered by time (`due`, `retry`) does not: it is derived,
 and can be rebuilt. The *secret* (`secret.py`) keys all hashes; it belongs to the crawl and not to one state.
 
+What ends with its process, like a single fetch, has a state in memory (`memory.py`), which is keys and values only.
+
 The database's own lock is the crawl's lock: two processes cannot work on one crawl. Only the crawl opens the database;
 readers use what is published (`commit/committed.py`). A state of an earlier format is upgraded by `resume`
 (`commit/upgrade.py`).

@@ -55,16 +55,8 @@ class StateTooOld(StateError, UsageError):
     """An earlier version of Whimbrel wrote it, and it has not been upgraded yet."""
 
 
-class State(Protocol):
-    """Reads see everything that was put; changes go to the open group, which becomes durable as a whole.
-
-    `write` and `stored` are called from the committer's thread, everything else from the event loop's. Both may run at
-    once, but for `reopen`: it is called while the committer rests.
-    """
-
-    @property
-    def secret(self) -> bytes:
-        """The key of all hashes of the crawl."""
+class KeyValues(Protocol):
+    """Keys in spaces: all that most parts need of the state. Reads see everything that was put."""
 
     def get(self, space: str, key: bytes) -> bytes | None:
         """The value of a key; None when there is none. A value may be empty."""
@@ -76,6 +68,18 @@ class State(Protocol):
 
     def scan(self, space: str, start: bytes, end: bytes, most: int) -> list[tuple[bytes, bytes]]:
         """Up to `most` pairs with start <= key < end, in the order of keys. Both ends lie in one part of the space."""
+
+
+class State(KeyValues, Protocol):
+    """Reads see everything that was put; changes go to the open group, which becomes durable as a whole.
+
+    `write` and `stored` are called from the committer's thread, everything else from the event loop's. Both may run at
+    once, but for `reopen`: it is called while the committer rests.
+    """
+
+    @property
+    def secret(self) -> bytes:
+        """The key of all hashes of the crawl."""
 
     def pairs(self, space: str, start: bytes, end: bytes, most: int) -> list[tuple[bytes, bytes]]:
         """As `scan`, across parts, and slower: each call looks at every change that is not forgotten."""

@@ -5,7 +5,7 @@ from whimbrel.state.api import SPACES
 
 
 class MemoryState(Provider):
-    """Every space is a dictionary. There are no groups: nothing becomes durable."""
+    """Meets `KeyValues`. Every space is a dictionary; there are no groups, and nothing becomes durable."""
 
     fixed = "everything that is known is in it"
 
