@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -16,11 +17,12 @@ from tests.commit.format_1 import Pairs, all_pairs, build, empty, unpack
 from tests.frontier.rig import opened_state
 from whimbrel.commit.crash import UPGRADE_POINTS, Crash
 from whimbrel.commit.upgrade import NEW, OLD, Upgraded, upgrade
+from whimbrel.facts.identity import url_id
 from whimbrel.frontier.entry import decode_entry, decode_url
 from whimbrel.frontier.host import decode_host
 from whimbrel.frontier.meta import decode_slot
 from whimbrel.frontier.order import is_waiting, retry_key
-from whimbrel.state.api import StateLocked, StateTooNew, StateTooOld
+from whimbrel.state.api import StateDamaged, StateLocked, StateTooNew, StateTooOld
 
 PROGRAM = (
     "import sys\n"
@@ -43,7 +45,10 @@ def assert_consistent(old: Pairs, new: Pairs) -> None:
     """Every promise of format 2, computed from all pairs."""
     assert {key[2:] for key in new["urls"]} == {*old["seen"]}
     assert {key[2:]: value for key, value in new["counts"].items()} == old["counts"]
-    assert {key[2:]: value for key, value in new["content"].items()} == old["content"]
+    assert {key[2:]: msgspec.msgpack.decode(value) for key, value in new["content"].items()} == {
+        key: [url, at_s, url_id(url)]
+        for key, (url, at_s) in ((key, msgspec.msgpack.decode(value)) for key, value in old["content"].items())
+    }
     assert new["robots"] == old["robots"]
     assert {*new["due"]} == {*old["due"]}
     assert {*new["due"]} == {decode_host(value).due for value in new["hosts"].values()} - {b""}
@@ -139,6 +144,62 @@ def test_an_upgrade_killed_at_a_crash_point_is_finished_by_the_next_start(tmp_pa
     upgraded(directory)
     assert_consistent(old, all_pairs(directory / "state"))
     assert sorted(path.name for path in directory.glob("state*")) == ["state"]
+
+
+@pytest.mark.parametrize("point", ["", *UPGRADE_POINTS])
+def test_a_state_that_is_a_link_to_another_disk_is_upgraded_there(tmp_path: Path, point: str) -> None:
+    directory = unpack(tmp_path)
+    old = all_pairs(directory / "state")
+    other = tmp_path / "disk" / "of-this-crawl"
+    other.parent.mkdir()
+    (directory / "state").rename(other)
+    (directory / "state").symlink_to(other)
+    with in_process(directory, point) as process:
+        assert process.wait(60) == (-signal.SIGKILL if point else 0)
+    upgraded(directory)
+    assert (directory / "state").readlink() == other
+    assert_consistent(old, all_pairs(other))
+    assert [path.name for path in other.parent.iterdir()] == [other.name]
+    assert sorted(path.name for path in directory.glob("state*")) == ["state"]
+
+
+def made_by_an_earlier_version(directory: Path) -> None:
+    """What it does where it finds no state: an empty one."""
+    empty(directory / "elsewhere")
+    (directory / "elsewhere" / "state").rename(directory / "state")
+
+
+def made_by_this_version(directory: Path) -> None:
+    asyncio.run(opened_state(directory).close())
+
+
+def made_by_hand(directory: Path) -> None:
+    (directory / "state").mkdir()
+
+
+@pytest.mark.parametrize("made", [made_by_an_earlier_version, made_by_this_version, made_by_hand])
+def test_a_state_that_somebody_put_between_two_names_costs_neither_the_old_one_nor_the_new_one(
+    tmp_path: Path, made: Callable[[Path], None]
+) -> None:
+    directory = unpack(tmp_path)
+    old = all_pairs(directory / "state")
+    with in_process(directory, "upgrade-renamed") as process:
+        assert process.wait(60) == -signal.SIGKILL
+    made(directory)
+    with pytest.raises(StateDamaged, match="move it out of the way, then resume again"):
+        upgraded(directory)
+    assert all_pairs(directory / OLD) == old
+    (directory / "state").rename(tmp_path / "away")
+    upgraded(directory)
+    assert_consistent(old, all_pairs(directory / "state"))
+
+
+def test_an_old_state_beside_one_of_format_1_is_not_taken_for_rubbish(tmp_path: Path) -> None:
+    directory = unpack(tmp_path)
+    shutil.copytree(directory / "state", directory / OLD)
+    with pytest.raises(StateDamaged, match="Nothing was changed"):
+        upgraded(directory)
+    assert all_pairs(directory / OLD) == all_pairs(directory / "state")
 
 
 def killed(directory: Path, crash: str, after_s: float) -> bool:

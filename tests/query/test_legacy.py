@@ -17,7 +17,7 @@ from whimbrel.commit.committed import publish, read_committed
 from whimbrel.disk import Disk
 from whimbrel.facts.api import TABLES
 from whimbrel.facts.batch import arrow_table
-from whimbrel.facts.identity import capture_id, url_id
+from whimbrel.facts.identity import url_id
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.sql import Query, QueryConfig
@@ -119,9 +119,8 @@ def test_a_new_duplicate_finds_the_body_of_an_old_page(tmp_path: Path) -> None:
     facts = ParquetFacts(directory, FactsConfig(), Disk())
     facts.cut(committed.number, committed.facts(), committed.parquet)
     blank = dict(zip((name for name, _ in TABLES["captures"]), sample.capture(1), strict=True))
-    at_s = old["fetched_at"].timestamp()
     place = {"warc_file": old["warc_file"], "warc_offset": old["warc_offset"], "warc_length": old["warc_length"]}
-    of = {"outcome": "duplicate", "duplicate_of": old["url"], "duplicate_of_id": capture_id(old["url"], at_s)}
+    of = {"outcome": "duplicate", "duplicate_of": old["url"], "duplicate_of_id": url_id(old["url"])}
     new = {**blank, **place, **of, "url": "http://new.test/", "id": 2, "capture_id": 1}
     again = {**new, "url": "http://newer.test/", "id": 4, "capture_id": 3}
     own = {**new, "url": "http://own.test/", "id": 6, "capture_id": 5, "duplicate_of": "http://first.test/"}

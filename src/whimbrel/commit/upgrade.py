@@ -20,8 +20,10 @@ import msgspec
 
 from whimbrel.commit.committer import recovered
 from whimbrel.commit.crash import Crash
+from whimbrel.dedupe.api import Earlier
 from whimbrel.dedupe.rocks import content_key
 from whimbrel.disk import Disk
+from whimbrel.facts.identity import url_id
 from whimbrel.frontier.entry import UrlRecord, decode_entry, encode_url
 from whimbrel.frontier.host import HostTable, decode_host, encode_host
 from whimbrel.frontier.meta import Meta, SlotRecord, encode_slot, write_meta
@@ -36,8 +38,8 @@ from whimbrel.url.key import Keys
 
 Say = Callable[[str], None]
 
-OLD: Final = "state.format-1"
-NEW: Final = "state.upgrade"
+OLD: Final = f"{RocksState.folder}.format-1"
+NEW: Final = f"{RocksState.folder}.upgrade"
 _AT_ONCE: Final = 20_000
 """Changes that are held in memory."""
 _SAY_EVERY: Final = 1_000_000
@@ -50,42 +52,56 @@ class Upgraded(NamedTuple):
     """URLs that format 1 knew."""
 
 
+class _Places:
+    """Where the databases are: beside each other, also when `state` is a link to another disk."""
+
+    def __init__(self, directory: Path) -> None:
+        self.state = (directory / RocksState.folder).resolve()
+        self.old = self.state.with_name(f"{self.state.name}{Path(OLD).suffix}")
+        self.new = self.state.with_name(f"{self.state.name}{Path(NEW).suffix}")
+
+
 def upgrade(directory: Path, *, by_domain: bool, say: Say, crash: Crash) -> Upgraded | None:
     """Bring the state of a crawl to the present format; None when there is nothing to do. `by_domain`: hosts are
     grouped into slots by registered domain. StateError when the state is in use, damaged, or of a later version."""
-    _finish_renaming(directory)
-    state = directory / RocksState.folder
-    if "seen" not in _spaces(state):
+    places = _Places(directory)
+    _finish_renaming(places, directory)
+    if "seen" not in _spaces(places.state):
         return None
-    with _locked(state):
+    with _locked(places.state, directory):
         say(f"{directory} was written by an earlier version: bringing its state to format 2")
-        shutil.rmtree(directory / NEW, ignore_errors=True)
-        with _OldState(state) as old:
-            done = asyncio.run(_copied(directory, old, by_domain=by_domain, say=say))
+        shutil.rmtree(places.new, ignore_errors=True)
+        with _OldState(places.state) as old:
+            done = asyncio.run(_copied(directory, places.new, old, by_domain=by_domain, say=say))
         crash.reach("upgrade-copied")
         disk = Disk()
-        disk.fsync_directory(directory / NEW)
-        disk.fsync_directory(directory)
+        disk.fsync_directory(places.new)
+        disk.fsync_directory(places.new.parent)
         crash.reach("upgrade-synced")
-        _rename(disk, state, directory / OLD)
+        _rename(disk, places.state, places.old)
         crash.reach("upgrade-renamed")
-        _rename(disk, directory / NEW, state)
+        _rename(disk, places.new, places.state)
         crash.reach("upgrade-replaced")
-    shutil.rmtree(directory / OLD)
+    shutil.rmtree(places.old)
     say(f"{done.urls:,} known URLs are in the new state")
     return done
 
 
-def _finish_renaming(directory: Path) -> None:
-    """An upgrade was killed while it renamed: go on where it was."""
-    old, new, state = directory / OLD, directory / NEW, directory / RocksState.folder
-    if not old.exists():
+def _finish_renaming(places: _Places, directory: Path) -> None:
+    """An upgrade was killed while it renamed: go on where it was. The old state goes only when the new one is in its
+    place, and not when something else is."""
+    if not places.old.exists():
         return
-    if not state.exists():
-        with _locked(old):
-            _rename(Disk(), new if new.exists() else old, state)
-    if old.exists() and state.exists():
-        shutil.rmtree(old)
+    if not places.state.exists():
+        with _locked(places.old, directory):
+            _rename(Disk(), places.new if places.new.exists() else places.old, places.state)
+    elif places.new.exists() or "urls" not in _spaces(places.state):
+        raise StateDamaged(
+            f"{places.state} is not what the upgrade of {places.old} made of it: another version of Whimbrel, or a "
+            f"backup, put it there. Nothing was changed; move it out of the way, then resume again"
+        )
+    if places.old.exists():
+        shutil.rmtree(places.old)
 
 
 def _rename(disk: Disk, source: Path, target: Path) -> None:
@@ -107,7 +123,7 @@ def _spaces(path: Path) -> list[str]:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path, directory: Path) -> Iterator[None]:
     """Hold a database's own lock: nobody else can open it. Not by opening it, because RocksDB deletes files by their
     paths when it closes, and these have another meaning after a rename."""
     with (path / "LOCK").open("ab") as file:
@@ -115,7 +131,7 @@ def _locked(path: Path) -> Iterator[None]:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise StateLocked(
-                f"{path.parent} is being crawled by another process; wait for it, or stop it first"
+                f"{directory} is being crawled by another process; wait for it, or stop it first"
             ) from error
         yield
 
@@ -168,7 +184,9 @@ class _OldState:
 class _NewState(RocksState):
     """The new database, until it takes the old one's place."""
 
-    folder = NEW
+    def __init__(self, config: RocksConfig, path: Path) -> None:
+        super().__init__(config)
+        self.folder = str(path)
 
 
 class _OldMeta(msgspec.Struct, array_like=True):
@@ -184,10 +202,10 @@ class _OldMeta(msgspec.Struct, array_like=True):
     block: tuple[str, ...] = ()
 
 
-async def _copied(directory: Path, old: _OldState, *, by_domain: bool, say: Say) -> Upgraded:
+async def _copied(directory: Path, path: Path, old: _OldState, *, by_domain: bool, say: Say) -> Upgraded:
     if old.get("meta", b"secret") is not None:
         crawl_secret(directory, old)
-    new = _NewState(RocksConfig(directory=str(directory)))
+    new = _NewState(RocksConfig(directory=str(directory)), path)
     await new.open()
     try:
         return _Copy(directory, old, new, by_domain=by_domain, say=say).run()
@@ -212,7 +230,10 @@ class _Copy:
         for key, value in self._old.pairs("robots"):
             self._put("robots", key, value)
         for key, value in self._old.pairs("content"):
-            self._put("content", content_key(key), value)
+            earlier = msgspec.msgpack.decode(value, type=Earlier)
+            # The rows of format 1 keep their ids, also when they are written again.
+            known = msgspec.structs.replace(earlier, legacy_id=url_id(earlier.url))
+            self._put("content", content_key(key), msgspec.msgpack.encode(known))
         self._copy_queues()
         self._copy_hosts()
         if self._old.get("meta", b"secret") is not None:

@@ -15,6 +15,8 @@ class Earlier(msgspec.Struct, frozen=True, gc=False, array_like=True):
     url: str
     at_s: float
     """Wall clock."""
+    legacy_id: int | None = None
+    """What the tables call it, if format 1 wrote it; None: what follows from URL and time."""
 
 
 class Fingerprinted(msgspec.Struct, frozen=True, gc=False):

@@ -42,8 +42,6 @@ def part(connection: duckdb.DuckDBPyConnection, table: str, at: int, crawl: Snap
     found = f"SELECT {columns} FROM {rows}"  # noqa: S608
     if files:
         found = f"SELECT {columns} FROM {_read(files)} UNION ALL {found}"  # noqa: S608
-    if table == "captures" and crawl.mixed:
-        found = _with_old_originals(found)
     return f"SELECT {columns} FROM ({_old(table, old)}) UNION ALL {found}" if old else found  # noqa: S608
 
 
@@ -65,15 +63,6 @@ def item_part(connection: duckdb.DuckDBPyConnection, table: str, at: int, crawl:
         connection.register(rows, tail)
         parts.append(f"SELECT * FROM {rows}")  # noqa: S608
     return " UNION ALL BY NAME ".join(parts)
-
-
-def _with_old_originals(captures: str) -> str:
-    """A duplicate of a capture that format 1 wrote names it by the id it would have today: by the one it has."""
-    return f"""
-        SELECT * REPLACE (
-            CASE WHEN duplicate_of_id IS NULL OR duplicate_of_id IN (SELECT capture_id FROM ({captures}))
-            THEN duplicate_of_id ELSE _url_id(duplicate_of) END AS duplicate_of_id
-        ) FROM ({captures})"""  # noqa: S608
 
 
 def _latest_hosts(files: list[str], old: list[str], rows: str) -> str:

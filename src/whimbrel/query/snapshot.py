@@ -90,15 +90,6 @@ class Snapshot:
         """The tables that the user's handlers filled."""
         return sorted({*self.tails, *self.parquet, *self.old_parquet} - set(TABLES))
 
-    @cached_property
-    def mixed(self) -> bool:
-        """Whether some captures, but not all, were written by format 1, where the id of the URL stands for that of the
-        capture."""
-        captures = self.tails["captures"]
-        written = set(pc.unique(pc.equal(captures["id"], captures["capture_id"])).to_pylist())
-        old, new = bool(self.old_parquet["captures"]) or True in written, self.parquet["captures"] or False in written
-        return old and bool(new)
-
     def tables(self) -> dict[str, "pa.Table | ds.Dataset"]:
         """All rows of each of Whimbrel's own tables; of `hosts` the latest of each site. Datasets read their files when
         they are asked."""

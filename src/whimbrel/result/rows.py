@@ -121,7 +121,7 @@ def capture_row(
         fingerprint=int.from_bytes(settled.digest[:8], "big"),
         simhash=simhash,
         duplicate_of="" if original is None else original.url,
-        duplicate_of_id=None if original is None else capture_id(original.url, original.at_s),
+        duplicate_of_id=None if original is None else original.legacy_id or capture_id(original.url, original.at_s),
         truncated=response.truncated,
         warc_file=where.file,
         warc_offset=where.offset,
