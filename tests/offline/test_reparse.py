@@ -8,6 +8,7 @@ import pytest
 import whimbrel as w
 from tests.cli.command import run
 from tests.job.site import page, served
+from whimbrel.commit.committed import read_committed
 from whimbrel.query.sql import QueryFailed
 
 LONG = "words and words " * 100
@@ -55,6 +56,22 @@ def test_the_same_handlers_make_the_same_items_again(crawled: tuple[Path, str]) 
     assert list(opened.sql("SELECT actor, action FROM events WHERE actor = 'reparse'")) == [("reparse", "done")]
     assert run("verify", str(directory)).code == 0
     assert run("status", str(directory), "--json").json()["state"] == "done"
+
+
+def test_a_crawl_that_was_done_is_done_also_when_reparse_has_made_several_commits(crawled: tuple[Path, str]) -> None:
+    directory, _ = crawled
+    before = read_committed(directory).number
+
+    def slow(one: w.Page) -> Iterator[Title]:
+        while one.title == "page 19" and read_committed(directory).number == before:
+            pass
+        yield Title(one.url, one.title)
+
+    crawl = w.Crawl()
+    crawl.parse()(slow)
+    assert crawl.reparse(directory, processes=2).failed == 0
+    assert read_committed(directory).number > before + 1
+    assert read_committed(directory).state == "done"
 
 
 def test_a_new_version_takes_the_place_of_the_old(crawled: tuple[Path, str], tmp_path: Path) -> None:

@@ -107,6 +107,7 @@ class _Again:
         )
         journal.bind("state", state)
         journal.bind("clock", SystemClock())
+        state_before = read_committed(self._directory).state  # Commits of ours say that something runs.
         pool = HandlerPool(config)
         pool.bind("code", self._code)
         async with AsyncExitStack() as opened:
@@ -117,7 +118,7 @@ class _Again:
             await pool.open()
             opened.push_async_callback(pool.close)
             await self._submit_all(pool, where)
-            await journal.conclude(read_committed(self._directory).state, "reparse", self._version)
+            await journal.conclude(state_before, "reparse", self._version)
         return self._found()
 
     async def _submit_all(self, pool: HandlerPool, where: str) -> None:
