@@ -120,6 +120,32 @@ def test_links_are_those_of_the_latest_content_and_all_are_in_the_history(opened
     ]  # fmt: skip
 
 
+def test_body_and_headers_are_of_the_capture_that_pages_shows(opened: CrawlData) -> None:
+    rows = opened.sql(f"SELECT title, body(url), headers(url)['content-type'] FROM pages WHERE url = '{BACK}'")  # noqa: S608
+    assert list(rows) == [("third", THIRD, "text/html")]
+    page = opened.get(BACK)
+    assert page is not None
+    assert page.body == THIRD
+
+
+def test_two_contents_of_a_url_in_one_second_are_two_captures(tmp_path: Path) -> None:
+    with Archive(tmp_path / "captures.warc.gz") as archive:
+        for url, body in ((HOME, FIRST), (HOME, SECOND), (COPY, FIRST)):
+            archive.hour = 0
+            archive.add(url, body)
+    done = run("import", str(archive.file), "--into", str(tmp_path / "out"))
+    assert done.code == 0, done.words
+    opened = whimbrel.open(tmp_path / "out")
+    assert list(opened.sql("SELECT count(DISTINCT capture_id) FROM captures")) == [(3,)]
+    assert list(opened.sql("SELECT url, title, body(url) FROM pages ORDER BY url")) == [
+        (HOME, "second", SECOND), (COPY, "first", FIRST),
+    ]  # fmt: skip
+    assert list(opened.sql("SELECT target FROM links ORDER BY 1")) == [
+        ("https://a.test/two",), ("https://b.test:8443/one",),
+    ]  # fmt: skip
+    assert len(opened.sql("FROM captures JOIN links_history USING (capture_id)")) == 3
+
+
 def test_a_duplicate_names_the_capture_it_repeats_and_has_its_body_also_when_that_is_not_the_latest(
     opened: CrawlData,
 ) -> None:

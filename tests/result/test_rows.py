@@ -1,5 +1,7 @@
 """Rows of the tables, as they are made from what happened."""
 
+from itertools import product
+
 import pytest
 
 from whimbrel.facts.api import TABLES
@@ -33,10 +35,11 @@ def test_a_row_has_the_columns_of_its_table_in_their_order(table: str, kind: typ
     assert kind.__struct_fields__ == tuple(name for name, _ in TABLES[table])
 
 
-def test_a_capture_is_known_by_its_url_and_its_time() -> None:
-    ids = {capture_id(url, at_s) for url in ("http://a.test/", "http://b.test/") for at_s in (1.0, 1.000001)}
-    assert len(ids) == 4
-    assert capture_id("http://a.test/", 1794788395.397158) == capture_id("http://a.test/", 1794788395.3971581)
+def test_a_capture_is_known_by_its_url_its_time_and_its_payload() -> None:
+    urls, times, digests = ("http://a.test/", "http://b.test/"), (1.0, 1.000001), (b"", b"1" * 20)
+    assert len({capture_id(*of) for of in product(urls, times, digests)}) == 8
+    first, second = (capture_id("http://a.test/", at_s, b"") for at_s in (1794788395.397158, 1794788395.3971581))
+    assert first == second
 
 
 def test_the_memory_of_url_ids_has_a_bound_and_changes_no_id() -> None:

@@ -23,9 +23,11 @@ class UrlIds(dict[str, int]):
         return found
 
 
-def capture_id(url: str, at_s: float) -> int:
-    """Of a capture, by its URL and the time of its request, which whoever has seen its content knows as well.
+def capture_id(url: str, at_s: float, digest: bytes) -> int:
+    """Of a capture, by its URL, the time of its request and the digest of its payload: whatever knows the payload and
+    the capture that brought it first can tell that capture's id. Archives count time in seconds, and may have two
+    different captures of a URL in one.
 
     Not xxh3, which is easy to collide on purpose: no page may pass for a capture of another.
     """
-    return int.from_bytes(blake2b(f"{url}\n{round(at_s * 1e6)}".encode(), digest_size=8).digest())
+    return int.from_bytes(blake2b(b"%b\n%d\n%b" % (url.encode(), round(at_s * 1e6), digest), digest_size=8).digest())

@@ -12,8 +12,8 @@
 | `hamming(a, b)` | in how many bits two numbers differ, such as two SimHashes (`near.py`) |
 
 The first three are macros, which DuckDB computes itself. The others are Python's: they are called with a column at a
-time and look at each value once. `body` and `headers` find a page's place in the archive first; when a URL was captured
-more than once they take the last capture with content.
+time and look at each value once. `body` and `headers` find the place in the archive of the capture that `pages` shows;
+of several crawls, that of the one that was fetched last.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +25,7 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from whimbrel.archive.head import head_fields
 from whimbrel.archive.read import StoredCapture
+from whimbrel.error import Damaged
 from whimbrel.facts.legacy import url_id_column
 from whimbrel.query.document import decoded_body
 from whimbrel.query.snapshot import Snapshot
@@ -43,17 +44,16 @@ _URL_MACROS: Final = (
 _MACROS: Final = (
     "registered_domain(url) AS _domain(CASE WHEN contains(url, '://') THEN host(url) ELSE url END)",
     # The place is looked for first, and read for the rows of the answer only.
-    "headers(wanted) AS _headers((SELECT max_by(_place, _at) FROM _places WHERE _url = wanted))",
+    "headers(wanted) AS _headers((SELECT max_by(_place, _at) FROM _page_places WHERE _url = wanted))",
     """body(wanted) AS _body((
         SELECT max_by(CASE page._repeats WHEN '' THEN page._place ELSE whole._place END, page._at)
-        FROM _places page LEFT JOIN _places whole
+        FROM _page_places page LEFT JOIN _content_places whole
         ON whole._crawl = page._crawl AND whole._capture = page._original AND whole._repeats = ''
         WHERE page._url = wanted))""",
 )
-_PLACES: Final = """CREATE VIEW _places AS SELECT
+_PLACES: Final = """
     url AS _url, fetched_at AS _at, duplicate_of AS _repeats, duplicate_of_id AS _original, capture_id AS _capture,
-    _crawl, struct_pack(c := _crawl, f := warc_file, o := warc_offset, l := warc_length) AS _place
-    FROM _contents"""
+    _crawl, struct_pack(c := _crawl, f := warc_file, o := warc_offset, l := warc_length) AS _place"""
 """With names of their own: an argument of a macro is put into it as it is written, and `url` would mean this one."""
 _PLACE: Final = ["STRUCT(c INTEGER, f VARCHAR, o BIGINT, l BIGINT)"]
 
@@ -76,9 +76,9 @@ def add_url_functions(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f"CREATE MACRO {macro}")
 
 
-def add_functions(connection: duckdb.DuckDBPyConnection, crawls: Sequence[Snapshot]) -> None:
+def add_functions(connection: duckdb.DuckDBPyConnection, crawls: Sequence[Snapshot]) -> "DocumentColumns":
     """The views must be there already."""
-    archive = _DocumentColumns(crawls)
+    archive = DocumentColumns(crawls)
     python: tuple[tuple[str, Callable[..., Any], list[Any], str], ...] = (
         ("_domain", _each(Domains().registered), ["VARCHAR"], "VARCHAR"),
         ("surt", _each(surt), ["VARCHAR"], "VARCHAR"),
@@ -87,9 +87,11 @@ def add_functions(connection: duckdb.DuckDBPyConnection, crawls: Sequence[Snapsh
     )
     for name, function, parameters, result in python:
         connection.create_function(name, function, parameters, result, type=PythonUDFType.ARROW)
-    connection.execute(_PLACES)
+    for view, source in (("_page_places", "_pages"), ("_content_places", "_contents")):
+        connection.execute(f"CREATE VIEW {view} AS SELECT {_PLACES} FROM {source}")  # noqa: S608 - our own names
     for macro in _MACROS:
         connection.execute(f"CREATE MACRO {macro}")
+    return archive
 
 
 def _each(function: Callable[[str], str]) -> "Callable[[pa.ChunkedArray], pa.Array]":
@@ -103,9 +105,13 @@ def _each(function: Callable[[str], str]) -> "Callable[[pa.ChunkedArray], pa.Arr
     return map_column
 
 
-class _DocumentColumns:
+class DocumentColumns:
+    """`body` and `headers` of a column of places."""
+
     def __init__(self, crawls: Sequence[Snapshot]) -> None:
         self._crawls = crawls
+        self.damage: Damaged | None = None
+        """What could not be read. DuckDB hands on no error of Python's but its text."""
 
     def headers(self, places: "pa.ChunkedArray") -> "pa.Array":
         found = [
@@ -130,5 +136,9 @@ class _DocumentColumns:
     def _read(self, places: "pa.ChunkedArray") -> Iterator[StoredCapture | None]:
         """None where nothing was kept."""
         for place in places.to_pylist():
-            nothing = place is None or not place["f"]
-            yield None if nothing else self._crawls[place["c"]].stored(place["f"], place["o"], place["l"])
+            try:
+                nothing = place is None or not place["f"]
+                yield None if nothing else self._crawls[place["c"]].stored(place["f"], place["o"], place["l"])
+            except Damaged as error:
+                self.damage = error
+                raise

@@ -47,7 +47,7 @@ def _items(work: Work) -> dict[str, Any]:
     found: dict[str, Any] = {table: ItemRows((*columns, *HIDDEN), []) for table, columns in work.tables.items()}
     runs: list[Any] = []
     looked = [
-        (settled.visit.url.text, capture_id(settled.visit.url.text, settled.at_s), settled.at_s, settled.handled)
+        (settled.visit.url.text, _capture_id(settled), settled.at_s, settled.handled)
         for settled in work.visits
         if settled.handled is not None and settled.outcome in _CONTENT
     ]
@@ -97,7 +97,7 @@ def capture_row(
     page, where = _page(settled), place or _NO_PLACE
     original = settled.earlier if settled.outcome is Outcome.DUPLICATE else None
     return CaptureRow(
-        capture_id=capture_id(url, settled.at_s),
+        capture_id=_capture_id(settled),
         id=ids[url],
         url=url,
         host=visit.url.host,
@@ -121,13 +121,19 @@ def capture_row(
         fingerprint=int.from_bytes(settled.digest[:8], "big"),
         simhash=simhash,
         duplicate_of="" if original is None else original.url,
-        duplicate_of_id=None if original is None else original.legacy_id or capture_id(original.url, original.at_s),
+        duplicate_of_id=None
+        if original is None
+        else original.legacy_id or capture_id(original.url, original.at_s, settled.digest),
         truncated=response.truncated,
         warc_file=where.file,
         warc_offset=where.offset,
         warc_length=where.length,
         text=page.text if text else "",
     )
+
+
+def _capture_id(settled: SettledVisit) -> int:
+    return capture_id(settled.visit.url.text, settled.at_s, settled.digest)
 
 
 def _page(settled: SettledVisit) -> ParsedPage:
