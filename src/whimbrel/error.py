@@ -55,6 +55,8 @@ class WhimbrelError(Exception):
 
     exit_code: ClassVar[int] = 1
     """What a command that it ends exits with."""
+    remedy: ClassVar[str] = ""
+    """What to do next, where the messages of a kind do not say it: a command adds it to them."""
 
 
 class UsageError(WhimbrelError):
@@ -71,6 +73,8 @@ class Busy(WhimbrelError):
 
 class Damaged(WhimbrelError):
     """Files of the crawl are not as they were written. `whimbrel verify DIR` names them; bring them back."""
+
+    remedy = "`whimbrel verify DIR` names everything that is damaged"
 
 
 class StorageTrouble(WhimbrelError):

@@ -10,6 +10,7 @@ import whimbrel
 from tests.cli.command import Done, run
 from tests.job.site import page, served
 from whimbrel.commit.committed import read_committed
+from whimbrel.error import Damaged
 
 PAGES = {
     "/robots.txt": (404, {}, ""),
@@ -82,6 +83,13 @@ def _shorter_tables(crawl: Path) -> None:
         path.write_bytes(path.read_bytes()[:-9])
 
 
+def _swapped_tables(crawl: Path) -> None:
+    tables = sorted(path for path in _tables(crawl) if path.suffix == ".parquet")
+    bodies = [path.read_bytes() for path in tables]
+    for path, body in zip(tables, (*bodies[1:], bodies[0]), strict=True):
+        path.write_bytes(body)
+
+
 def _lost_tables(crawl: Path) -> None:
     for path in _tables(crawl):
         path.unlink()
@@ -104,6 +112,7 @@ HARMS: dict[Callable[[Path], None], set[str]] = {
     _lost_segment: {"body", "get", "verify", "reparse", "resume"},
     _other_tables: {"query", "body", "get", "why", "verify", "reparse", "resume"},
     _shorter_tables: {"query", "body", "get", "why", "verify", "reparse", "resume"},
+    _swapped_tables: {"query", "body", "get", "why", "verify", "reparse"},
     _lost_tables: {"query", "body", "get", "why", "verify", "reparse", "resume"},
     _no_state: {"reparse", "resume"},
     _no_job: {"why", "reparse", "resume", "config", "graph"},
@@ -125,3 +134,38 @@ def test_every_command_that_reads_a_damaged_crawl_says_so_and_shows_no_traceback
     assert [name for name, done in found.items() if "Traceback" in done.words] == []
     assert {name for name, done in found.items() if done.code in (1, 2)} == HARMS[harm]
     assert [name for name in HARMS[harm] if len(found[name].words) < 10] == []
+
+
+DAMAGED = (_shorter_segment, _other_segment, _lost_segment, _other_tables, _swapped_tables, _lost_tables)
+
+
+@pytest.mark.parametrize("harm", DAMAGED, ids=lambda harm: harm.__name__.strip("_"))
+def test_damage_is_told_by_its_kind_and_with_what_to_do(
+    harm: Callable[[Path], None], stopped: tuple[Path, str], tmp_path: Path
+) -> None:
+    whole, site = stopped
+    crawl = tmp_path / "out"
+    shutil.copytree(whole, crawl)
+    harm(crawl)
+    commands = _commands(crawl, site, whole.parent / "handlers.py")
+    for name in HARMS[harm] & {"query", "body", "get", "why"}:
+        assert "`whimbrel verify DIR` names everything that is damaged" in " ".join(run(*commands[name]).words.split())
+    with pytest.raises(Damaged):
+        whimbrel.open(crawl).sql("SELECT title, text, body(url) FROM pages")
+    with pytest.raises(Damaged):
+        whimbrel.open(crawl).get(site)
+
+
+def test_a_byte_that_changed_in_a_table_is_damage_and_no_mistake_of_the_question(
+    stopped: tuple[Path, str], tmp_path: Path
+) -> None:
+    crawl = tmp_path / "out"
+    shutil.copytree(stopped[0], crawl)
+    path = next(path for path in _tables(crawl) if path.name.startswith("captures"))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 8 : len(data) // 4] = b"?" * (len(data) // 4 - len(data) // 8)
+    path.write_bytes(data)
+    with pytest.raises(Damaged):
+        whimbrel.open(crawl).sql("SELECT * FROM captures")
+    with pytest.raises(whimbrel.QueryFailed):
+        whimbrel.open(crawl).sql("SELECT nothing FROM captures")

@@ -87,7 +87,7 @@ def run() -> None:
     try:
         application(first if first in _COMMANDS else "")()
     except WhimbrelError as error:
-        _end(str(error), error.exit_code)
+        _end(f"{error}; {error.remedy}" if error.remedy else str(error), error.exit_code)
     except OSError as error:
         _end(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except ModuleNotFoundError as error:

@@ -40,18 +40,13 @@ def get(
 
 
 def _document(directory: Path, url: str) -> "Document":
-    from whimbrel.archive.read import SegmentDamaged
-    from whimbrel.error import Damaged
     from whimbrel.query.crawl_data import CrawlData
     from whimbrel.url import parse
 
     wanted = parse(url if "://" in url else f"https://{url}")
     if wanted is None:
         raise typer.BadParameter(f"{url} is no http or https URL")
-    try:
-        found = CrawlData([directory]).get(wanted.text)
-    except SegmentDamaged as error:
-        raise Damaged(f"{error}; `whimbrel verify {directory}` looks at all of it") from error
+    found = CrawlData([directory]).get(wanted.text)
     if found is None:
         typer.echo(
             f"whimbrel: no document of {wanted.text}; `whimbrel why {directory} {wanted.text}` says why", err=True

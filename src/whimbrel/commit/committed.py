@@ -27,6 +27,8 @@ class NotACrawl(WhimbrelError):
 class CommittedDamaged(NotACrawl, Damaged):
     """COMMITTED, the list of what is durable, is damaged; `whimbrel resume` writes it anew."""
 
+    remedy = ""
+
 
 class Committed(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is durable, and nothing else. Readers use it with `pread` and never open the database."""

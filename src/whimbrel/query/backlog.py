@@ -57,7 +57,7 @@ def _newest_first(snapshot: "Snapshot") -> Iterator[tuple[Any, ...]]:
                 for group in range(file.num_row_groups - 1, -1, -1):
                     rows = file.read_row_group(group, columns, use_threads=False).select(columns)
                     yield from reversed(list(zip(*(column.to_pylist() for column in rows.columns), strict=True)))
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, KeyError) as error:  # KeyError: a column is not there
             raise FactsDamaged(f"{path.name}: {error}") from error
 
 

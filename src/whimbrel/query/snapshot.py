@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from whimbrel.archive.read import StoredCapture, read_capture
+from whimbrel.archive.read import SegmentDamaged, StoredCapture, read_capture
 from whimbrel.facts.api import TABLES, FactsDamaged
 from whimbrel.facts.batch import read_payload_tables
 from whimbrel.facts.frame import FrameBroken, heads, read_payload
@@ -100,10 +100,13 @@ class Snapshot:
 
     def stored(self, file: str, offset: int, length: int) -> StoredCapture:
         """The record that `warc_file`, `warc_offset` and `warc_length` of a page name. Only what this commit lists is
-        read, whoever asks: ValueError for any other place. Raises SegmentDamaged, or OSError."""
+        read, whoever asks. Raises SegmentDamaged, also for any other place, or OSError."""
         if offset < 0 or length <= 0 or offset + length > self._segments.get(file, 0):
-            raise ValueError(f"{file} has no committed record of {length} bytes at {offset}")
-        return read_capture(self.directory, file, offset, length)
+            raise SegmentDamaged(file, offset, f"no commit lists {length} bytes there")
+        try:
+            return read_capture(self.directory, file, offset, length)
+        except FileNotFoundError as error:
+            raise SegmentDamaged(file, offset, "the file is missing") from error
 
     def _whole(self, table: str) -> "pa.Table | ds.Dataset":
         tail, files = self.tails[table], [str(path) for path in self.parquet[table]]

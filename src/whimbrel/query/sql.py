@@ -5,7 +5,7 @@ be one SELECT. The database has no access to files but the snapshot's Parquet fi
 look for tables among Python's variables. Its settings are locked before the first question.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
@@ -74,7 +74,7 @@ class Query:
             add_url_functions(self._connection)
             with _as_damage():
                 make_views(self._connection, self._crawls)
-            add_functions(self._connection, self._crawls)
+            self._documents = add_functions(self._connection, self._crawls)
             add_near_duplicates(self._connection, several=len(self._crawls) > 1)
             self._lock()
             self._stack = stack.pop_all()
@@ -85,7 +85,7 @@ class Query:
 
     @contextmanager
     def run(self, sql: str) -> Iterator[Answer]:
-        """Ask. Raises QueryRefused or QueryFailed, the latter also while the rows are taken."""
+        """Ask. Raises QueryRefused, QueryFailed or Damaged, these two also while the rows are taken."""
         try:
             statements = self._connection.extract_statements(sql)
         except duckdb.Error as error:
@@ -93,7 +93,7 @@ class Query:
         if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
             found = ", ".join(statement.type.name for statement in statements) or "nothing"
             raise QueryRefused(f"one SELECT is answered; this is {found}")
-        with _Deadline(self._connection, self._config.time_limit_s) as deadline:
+        with _Deadline(self._connection, self._config.time_limit_s, self._meaning) as deadline:
             with deadline.errors():
                 reader = self._connection.sql(statements[0]).to_arrow_reader(_BATCH_ROWS)
             try:
@@ -101,12 +101,25 @@ class Query:
             finally:
                 reader.close()
 
+    def _meaning(self, error: Exception) -> WhimbrelError:
+        """Whether a statement failed because of the crawl's files. DuckDB names the one that it cannot read, unless the
+        library that decodes Parquet's own structures has given up: only that raises no kind of error at all."""
+        if self._documents.damage is not None:
+            return self._documents.damage
+        if any(path in str(error) for path in self._paths()):
+            return FactsDamaged(_first_line(error))
+        if type(error) is duckdb.Error:
+            return FactsDamaged(f"a Parquet file cannot be read: {_first_line(error)}")
+        return QueryFailed(str(error))
+
+    def _paths(self) -> list[str]:
+        tables = [files for crawl in self._crawls for of in (crawl.parquet, crawl.old_parquet) for files in of.values()]
+        return [str(path) for files in tables for path in files]
+
     def _lock(self) -> None:
         """The order matters: without external access no path can be allowed, and locked is locked."""
-        tables = [files for crawl in self._crawls for of in (crawl.parquet, crawl.old_parquet) for files in of.values()]
-        paths = [str(path) for files in tables for path in files]
         self._connection.execute("SET TimeZone = 'UTC'")
-        self._connection.execute(f"SET allowed_paths = {literals(paths)}")
+        self._connection.execute(f"SET allowed_paths = {literals(self._paths())}")
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
 
@@ -117,8 +130,10 @@ class _Deadline:
     An interrupt is lost when nothing runs at that moment.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, limit_s: float) -> None:
-        self._connection, self._limit_s = connection, limit_s
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, limit_s: float, meaning: Callable[[Exception], WhimbrelError]
+    ) -> None:
+        self._connection, self._limit_s, self._meaning = connection, limit_s, meaning
         self._ended, self._over = Event(), Event()
         self._thread = Thread(target=self._watch, name="query-deadline", daemon=True)
 
@@ -147,7 +162,7 @@ class _Deadline:
             yield
         except (duckdb.Error, OSError) as error:
             self.check()
-            raise QueryFailed(str(error)) from error
+            raise self._meaning(error) from error
 
     def _watch(self) -> None:
         if self._ended.wait(self._limit_s):
@@ -163,7 +178,11 @@ def _as_damage() -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        raise FactsDamaged(str(error).partition("\n")[0]) from error
+        raise FactsDamaged(_first_line(error)) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _connect(config: QueryConfig, spill: str) -> duckdb.DuckDBPyConnection:

@@ -44,7 +44,9 @@ class StateTooNew(StateError, UsageError):
 
 
 class StateDamaged(StateError, Damaged):
-    """It cannot be opened."""
+    """It cannot be opened. Nothing but the state is: `verify` reads archive and tables."""
+
+    remedy = ""
 
 
 class StateFull(StateError, StorageTrouble):

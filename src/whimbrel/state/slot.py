@@ -28,6 +28,8 @@ _MOST_BYTES: Final = 64_000_000
 class SlotDamaged(StateError, Damaged):
     """A chunk of a slot is not what was written."""
 
+    remedy = ""
+
 
 class SlotChunk(msgspec.Struct, frozen=True, array_like=True):
     """A part of a slot. The last one of a slot says so, and has no pairs."""
