@@ -231,3 +231,40 @@ def _write_loose(writer: WARCWriter, url: str) -> None:
     dns, text = io.BytesIO(b"20260101 a.test"), io.BytesIO(b"words")
     writer.write_record(writer.create_warc_record("dns:a.test", "response", dns, warc_content_type="text/dns"))
     writer.write_record(writer.create_warc_record(url, "conversion", text, warc_content_type="text/plain"))
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    ("date", "fields"),
+    [
+        ("2026-01-01T00:00:00Z", b"hopsFromSeed: 99999999999\r\n"),
+        ("2026-01-01T00:00:00Z", b"hopsFromSeed: " + b"9" * 5000 + b"\r\n"),
+        ("2026-01-01T00:00:00Z", b"fetchTimeMs: " + b"9" * 400 + b"\r\n"),
+        ("0001-01-01T00:00:00+14:00", b"via: nowhere\r\n"),
+        ("yesterday", b": \r\n:\r\n"),
+    ],
+)
+def test_numbers_that_no_crawler_means_cost_nothing_but_themselves(date: str, fields: bytes, tmp_path: Path) -> None:
+    with (tmp_path / "odd.warc.gz").open("wb") as out:
+        writer = WARCWriter(out, gzip=True)
+        head = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+        dated = {"WARC-Date": date}
+        for url in ("http://a.test/odd", "http://a.test/next"):
+            body = io.BytesIO(f"<title>{url}</title>".encode())
+            record = writer.create_warc_record(url, "response", body, http_headers=head, warc_headers_dict=dated)
+            writer.write_record(record)
+            beside = {"WARC-Concurrent-To": record.rec_headers.get_header("WARC-Record-ID")}
+            writer.write_record(
+                writer.create_warc_record(
+                    url,
+                    "metadata",
+                    io.BytesIO(fields),
+                    warc_content_type="application/warc-fields",
+                    warc_headers_dict=beside,
+                )
+            )
+    done = run("import", str(tmp_path / "odd.warc.gz"), "--into", str(tmp_path / "out"))
+    assert done.code == 0, done.words
+    titles = w.open(tmp_path / "out").sql("SELECT title, url FROM pages")
+    assert sorted(titles) == [("http://a.test/next",) * 2, ("http://a.test/odd",) * 2]
+    assert run("verify", str(tmp_path / "out")).code == 0

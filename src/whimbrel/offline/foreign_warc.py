@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _MOST_BYTES: Final = 1 << 30
 _KINDS: Final = ("response", "revisit", "resource", "conversion", "metadata")
 _EXCHANGES: Final = ("response", "revisit")
+_MOST_DIGITS: Final = 9
+_MOST_HOPS: Final = 10**_MOST_DIGITS - 1
+"""Depths are kept in 32 bits."""
 _FIELDS: Final = "application/warc-fields"
 
 
@@ -69,7 +72,8 @@ class ForeignRecord(msgspec.Struct):
     def depth(self) -> int:
         # Heritrix writes letters, one for each hop.
         hops = self._field("hopsFromSeed") or "0"
-        return int(hops) if hops.isdecimal() and hops.isascii() else len(hops)
+        is_number = hops.isdecimal() and hops.isascii() and len(hops) <= _MOST_DIGITS
+        return int(hops) if is_number else min(len(hops), _MOST_HOPS)
 
     @property
     def source(self) -> str:
@@ -77,7 +81,7 @@ class ForeignRecord(msgspec.Struct):
 
     @property
     def elapsed_s(self) -> float:
-        with suppress(ValueError):
+        with suppress(ValueError, OverflowError):
             return int(self._field("fetchTimeMs") or "0") / 1000
         return 0.0
 
@@ -234,6 +238,6 @@ def _without_chunks(body: bytes) -> bytes:
 def _time_s(text: str) -> float:
     try:
         found = datetime.fromisoformat(text)
-    except ValueError:
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC).timestamp()
+    except (ValueError, OverflowError):  # the latter at the ends of the calendar
         return 0.0
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
