@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.frontier.rig import opened_state
-from whimbrel.state.api import StateError
+from whimbrel.state.api import StateDamaged, StateError
 from whimbrel.state.group import Group, merged
 from whimbrel.state.rocks import RocksState
 
@@ -50,6 +50,29 @@ def test_a_state_of_another_format_is_refused_and_left_as_it_is(directory: Path)
     for _ in range(2):
         with pytest.raises(StateError, match=r"has format 99; this version of Whimbrel reads \d"):
             opened_state(directory)
+
+
+def test_damage_in_the_middle_of_the_state_is_told_and_does_not_pass_for_its_end(directory: Path) -> None:
+    state = opened_state(directory)
+    keys = [b"%08d" % number for number in range(20_000)]
+    for key in keys:
+        state.put("urls", key, key * 6)
+    write(state, state.seal(1))
+    asyncio.run(state.close())
+    asyncio.run(opened_state(directory).close())  # What was in the log is in a table now.
+    table = max((directory / "state").glob("*.sst"), key=lambda path: path.stat().st_size)
+    data = bytearray(table.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 3000] = b"?" * 3000
+    table.write_bytes(data)
+    state = opened_state(directory)
+    with pytest.raises(StateDamaged, match="cannot be read"):
+        state.pairs("urls", b"", b"\xff", 20_000)
+    with pytest.raises(StateDamaged, match="cannot be read"):
+        list(state.keys("urls"))
+    with pytest.raises(StateDamaged, match="cannot be read"):
+        [state.get("urls", key) for key in keys]
+    asyncio.run(state.close())
 
 
 def test_a_state_that_another_process_has_open_is_refused_with_what_to_do(directory: Path) -> None:

@@ -30,7 +30,7 @@ from whimbrel.frontier.meta import Meta, SlotRecord, encode_slot, write_meta
 from whimbrel.frontier.order import HOST_BYTES, retry_key, time_of, waiting_key
 from whimbrel.outcome import Outcome
 from whimbrel.state.api import SLOT_BYTES, StateDamaged, StateLocked
-from whimbrel.state.rocks import FORMAT_KEY, RocksConfig, RocksState, wrong_format
+from whimbrel.state.rocks import FORMAT_KEY, RocksConfig, RocksState, stored_pairs, stored_value, wrong_format
 from whimbrel.state.secret import crawl_secret
 from whimbrel.url import Url, query_group, restore
 from whimbrel.url.domain import Domains
@@ -167,15 +167,10 @@ class _OldState:
         self._database.close()
 
     def get(self, space: str, key: bytes) -> bytes | None:
-        found: bytes | None = self._families[space].get(key)
-        return found
+        return stored_value(self._families[space], self._path, key)
 
     def pairs(self, space: str) -> Iterator[tuple[bytes, bytes]]:
-        found = self._families[space].iter()
-        found.seek_to_first()
-        while found.valid():
-            yield found.key(), found.value()
-            found.next()
+        return stored_pairs(self._families[space], self._path)
 
     def put(self, space: str, key: bytes, value: bytes) -> None:
         raise AssertionError(f"the old state is not written to: {space} {key!r} {value!r}")

@@ -152,8 +152,7 @@ class RocksState(Provider):
             part = group.part(space, key)
             if key in part:
                 return part[key]
-        found: bytes | None = self._families[space].get(key)
-        return found
+        return stored_value(self._families[space], self._path, key)
 
     def put(self, space: str, key: bytes, value: bytes) -> None:
         self._open.set(space, key, value)
@@ -171,14 +170,7 @@ class RocksState(Provider):
         return merged(layers, self._stored(space, start, end), start, end, most)
 
     def _stored(self, space: str, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
-        found = self._families[space].iter()
-        found.seek(start)
-        while found.valid():
-            key = found.key()
-            if key >= end:
-                return
-            yield key, found.value()
-            found.next()
+        return stored_pairs(self._families[space], self._path, start, end)
 
     @property
     def changed(self) -> int:
@@ -221,8 +213,7 @@ class RocksState(Provider):
         """What is durable, whatever the groups in memory say. OSError when a failed write leaves that open."""
         if self.failed:
             raise OSError(errno.EIO, "the state must be opened again after a write that failed")
-        found: bytes | None = self._families[space].get(key)
-        return found
+        return stored_value(self._families[space], self._path, key)
 
     def forget(self, group: Group) -> None:
         """The write of the oldest sealed group has returned: its changes are read from the disk from now on."""
@@ -234,11 +225,8 @@ class RocksState(Provider):
         """All keys of a space, for those who build a filter from them. Keys that were deleted may be among them."""
         for group in (*self._sealed, self._open):
             yield from group.keys(space)
-        found = self._families[space].iter()
-        found.seek_to_first()
-        while found.valid():
-            yield found.key()
-            found.next()
+        for key, _ in stored_pairs(self._families[space], self._path):
+            yield key
 
 
 def _cannot_open(path: Path, error: Exception) -> StateError:
@@ -249,6 +237,38 @@ def _cannot_open(path: Path, error: Exception) -> StateError:
     if "column families not opened" in str(error).lower():
         return StateTooNew(f"{path} was written by a later version of Whimbrel ({error}); nothing was changed")
     return StateDamaged(f"{path} cannot be opened: {error}")
+
+
+def stored_value(family: Any, path: Path, key: bytes) -> bytes | None:
+    """What a column family holds under a key. StateDamaged where it cannot be read."""
+    try:
+        found: bytes | None = family.get(key)
+    except Exception as error:  # rocksdict has no kinds of errors
+        raise _cannot_read(path, error) from error
+    return found
+
+
+def stored_pairs(
+    family: Any, path: Path, start: bytes = b"", end: bytes | None = None
+) -> Iterator[tuple[bytes, bytes]]:
+    """What a column family holds from `start` to before `end`, in order. StateDamaged where it cannot be read: an
+    iterator of RocksDB ends at damage as it does behind the last key."""
+    found = family.iter()
+    found.seek(start)
+    while found.valid():
+        key = found.key()
+        if end is not None and key >= end:
+            return
+        yield key, found.value()
+        found.next()
+    try:
+        found.status()
+    except Exception as error:  # rocksdict has no kinds of errors
+        raise _cannot_read(path, error) from error
+
+
+def _cannot_read(path: Path, error: Exception) -> StateDamaged:
+    return StateDamaged(f"{path} cannot be read: {error}. Bring back the whole directory from a copy")
 
 
 def format_of(stored: bytes | None) -> int:
