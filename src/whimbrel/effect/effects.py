@@ -115,7 +115,7 @@ class Effects(Provider):
         wait_s = self._wait_s(parsed)
         outcome, reason, earlier = Outcome.RETRY, parsed.reason, None
         if wait_s is None:
-            outcome, reason, earlier = _decide_document(parsed, self.content)
+            outcome, reason, earlier = self.decide(parsed)
         settled = SettledVisit(
             visit,
             outcome,
@@ -142,6 +142,17 @@ class Effects(Provider):
         self._record(settled, result, known=known)
         if visit.token and (result.retry_after_s or asks_to_slow_down(result.status)):
             self.journal.hurry()
+
+    def decide(self, parsed: Parsed) -> tuple[Outcome, str, Earlier | None]:
+        """Outcome and reason of a visit, and the capture that brought its payload before. A payload is claimed here:
+        another visit may have brought it since it was looked up. A subclass may know more of the document."""
+        if not parsed.comparable:
+            return parsed.outcome, parsed.reason, None
+        url = parsed.visit.url.text
+        earlier = parsed.earlier or self.content.claim(parsed.digest, Earlier(url, parsed.exchange.started_s))
+        if earlier is None:
+            return parsed.outcome, parsed.reason, None
+        return *classify_document(url, earlier.url), earlier
 
     def keep(self, parsed: Parsed, earlier: Earlier | None) -> tuple[Capture, ...]:
         """What the archive keeps of a visit whose outcome is final; `earlier` is the capture with the same payload. A
@@ -237,15 +248,3 @@ def _result_of(settled: SettledVisit, retry_after_s: float) -> VisitResult:
         connected=exchange.connected,
         retry_after_s=retry_after_s,
     )
-
-
-def _decide_document(parsed: Parsed, content: ContentSeen) -> tuple[Outcome, str, Earlier | None]:
-    """Outcome and reason of a visit, and the capture that brought its payload before. A payload is claimed here:
-    another visit may have brought it since it was looked up."""
-    if not parsed.comparable:
-        return parsed.outcome, parsed.reason, None
-    url = parsed.visit.url.text
-    earlier = parsed.earlier or content.claim(parsed.digest, Earlier(url, parsed.exchange.started_s))
-    if earlier is None:
-        return parsed.outcome, parsed.reason, None
-    return *classify_document(url, earlier.url), earlier

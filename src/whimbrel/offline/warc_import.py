@@ -2,11 +2,12 @@
 
 It is a job of the wiring `import.toml`. Each response is read as if it had just been fetched, and kept in an archive of
 ours. What a crawl knows beside, depth and source, comes from metadata records where there are any. Revisits have no
-payload of their own: a first pass notes which payloads they mean, the second where those stand, and they are read from
-there. A resource is read as a page, too, but stays a resource: there was no HTTP, and its status is 0. Conversions,
-metadata of their own, resources that are not of http or https, and revisits of payloads that are nowhere go to the
-archive and make no rows. Records keep their ids, so that what refers to them still does. Each commit says how many
-records it has taken, so that an import that was interrupted goes on behind them.
+payload of their own: a first pass notes which payloads they mean, a second where those stand, and they are read from
+there, whichever comes first; a revisit stays a revisit. A resource is read as a page, too, but stays a resource: there
+was no HTTP, and its status is 0. Conversions, metadata of their own, resources that are not of http or https, and
+revisits of payloads that are nowhere go to the archive and make no rows. Records keep their ids, so that what refers to
+them still does. Each commit says how many records it has taken, so that an import that was interrupted goes on behind
+them.
 """
 
 import asyncio

@@ -6,6 +6,7 @@ from typing import Final
 
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.journal import Journal
+from whimbrel.dedupe.api import Earlier
 from whimbrel.fetch.api import Exchange, Fetched, Response
 from whimbrel.fetch.document import MemoryDocument
 from whimbrel.fetch.head import read_head
@@ -22,6 +23,8 @@ class ImportedExchange(Exchange, frozen=True, gc=False):
     """An exchange that another program made, as its record tells of it."""
 
     record: ForeignRecord
+    original: Earlier | None = None
+    """The capture whose payload a revisit repeats; None where that is no document of http or https."""
 
 
 class WarcReaderConfig(Config, frozen=True):
@@ -55,10 +58,10 @@ class WarcReader(Async):
         journal.listen(self.activity.set)
         action = "resumed" if journal.resumed else "started"
         journal.add_event(ACTOR, action, " ".join(file.name for file in files))
+        await self._note_positions(files)
         left = records_taken(journal.counters)
         for file in files:
             for number, record in enumerate(records(file)):
-                self._note_position(record)
                 if left:
                     left -= 1
                 else:
@@ -70,9 +73,16 @@ class WarcReader(Async):
         if await self._all_settled():
             await journal.conclude("done", ACTOR)
 
-    def _note_position(self, record: ForeignRecord | None) -> None:
-        if record is not None and record.payload is not None and record.digest in self.config.referenced:
-            self._positions.setdefault(record.digest, record.position)
+    async def _note_positions(self, files: list[Path]) -> None:
+        """A revisit may come before the record that it refers to. Files without revisits are not read again."""
+        for file in files if self.config.referenced else []:
+            for number, record in enumerate(records(file)):
+                if record is not None and record.payload is not None and record.digest in self.config.referenced:
+                    self._positions.setdefault(record.digest, record.position)
+                if number % _YIELD_EVERY == 0:
+                    await asyncio.sleep(0)
+                if self.draining:
+                    return
 
     async def _take(self, record: ForeignRecord | None) -> None:
         while self.journal.behind and not self.draining:
@@ -100,7 +110,8 @@ class WarcReader(Async):
 
     def _fetched(self, record: ForeignRecord) -> Fetched | None:
         """A record as a visit; None for one that was none, or whose payload is nowhere."""
-        response = None if record.url is None else self._response(record)
+        original = self._original(record)
+        response = None if record.url is None else self._response(record, original)
         if record.url is None or response is None:
             return None
         exchange = ImportedExchange(
@@ -112,22 +123,34 @@ class WarcReader(Async):
             started_s=record.at_s,
             elapsed_s=record.elapsed_s,
             record=record,
+            original=None if original is None else self._capture_of(original),
         )
         # Without a token: no frontier has let it out.
         return Fetched(Visit(Request(record.url), record.depth, record.source, 0, 1, record.address, b""), exchange)
 
-    def _response(self, record: ForeignRecord) -> Response | None:
+    def _original(self, record: ForeignRecord) -> ForeignRecord | None:
+        """The record whose payload a revisit repeats."""
+        if record.kind != "revisit" or record.not_modified:
+            return None
+        position = self._positions.get(record.digest)
+        return None if position is None else record_at(position)
+
+    def _capture_of(self, original: ForeignRecord) -> Earlier | None:
+        response = None if original.url is None else self._response(original, None)
+        if original.url is None or response is None or not response.has_document:
+            return None
+        return Earlier(original.url.text, original.at_s)
+
+    def _response(self, record: ForeignRecord, original: ForeignRecord | None) -> Response | None:
         if record.kind == "resource":
             return Response(0, b"", "", {"content-type": record.content_type}, MemoryDocument(record.payload or b""))
         if record.kind not in ("response", "revisit"):
             return None
         head, payload = record.head, b"" if record.not_modified else record.payload
         if payload is None:
-            position = self._positions.get(record.digest)
-            earlier = None if position is None else record_at(position)
-            if earlier is None or earlier.payload is None:
+            if original is None or original.payload is None:
                 return None
-            head, payload = head or earlier.head, earlier.payload
+            head, payload = head or original.head, original.payload
         found = read_head([line + b"\r\n" for line in head.rstrip(b"\r\n").split(b"\r\n")] + [b"\r\n"])
         if found is None:
             return None
