@@ -268,3 +268,32 @@ def test_numbers_that_no_crawler_means_cost_nothing_but_themselves(date: str, fi
     titles = w.open(tmp_path / "out").sql("SELECT title, url FROM pages")
     assert sorted(titles) == [("http://a.test/next",) * 2, ("http://a.test/odd",) * 2]
     assert run("verify", str(tmp_path / "out")).code == 0
+
+
+def _record(*lines: str) -> bytes:
+    return "\r\n".join(("WARC/1.0", *lines, "", "HTTP/1.1 200 OK\r\n\r\nx")).encode() + b"\r\n\r\n"
+
+
+WHOLE = _record("WARC-Type: response", "WARC-Target-URI: http://a.test/", "Content-Length: 20")
+NO_TARGET = _record("WARC-Type: response", "Content-Type: application/http", "Content-Length: 20")
+
+
+@pytest.mark.parametrize("data", [NO_TARGET, gzip.compress(WHOLE * 2)], ids=("no-target", "one-member"))
+def test_a_file_that_cannot_be_read_is_named_in_one_line_and_nothing_is_made(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "odd.warc").write_bytes(data)
+    done = run("import", str(tmp_path / "odd.warc"), "--into", str(tmp_path / "out"))
+    assert done.code == 1
+    assert len(done.words.splitlines()) == 1
+    assert "odd.warc: a record near byte " in done.words
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_record_within_which_a_file_ends_is_truncated(tmp_path: Path) -> None:
+    whole = _record("WARC-Type: response", "WARC-Target-URI: http://a.test/whole", "Content-Length: 20")
+    cut = _record("WARC-Type: response", "WARC-Target-URI: http://a.test/cut", "Content-Length: 99999")
+    (tmp_path / "cut.warc").write_bytes(whole + cut.rstrip())
+    done = run("import", str(tmp_path / "cut.warc"), "--into", str(tmp_path / "out"))
+    assert done.code == 0, done.words
+    rows = w.open(tmp_path / "out").sql("SELECT url, truncated, body(url) FROM pages ORDER BY url")
+    assert list(rows) == [("http://a.test/cut", "unspecified", b"x"), ("http://a.test/whole", "", b"x")]
+    assert run("verify", str(tmp_path / "out")).code == 0

@@ -19,6 +19,7 @@ from whimbrel.archive.api import Fields, Reference
 from whimbrel.url import Url, parse
 
 if TYPE_CHECKING:
+    from warcio.archiveiterator import ArchiveIterator
     from warcio.recordloader import ArcWarcRecord
 
 _MOST_BYTES: Final = 1 << 30
@@ -166,6 +167,8 @@ def _content(position: WarcPosition, record: "ArcWarcRecord") -> ForeignRecord |
     if not target and kind != "metadata":
         return None
     body = record.raw_stream.read(_MOST_BYTES)
+    # A file may end within its last record.
+    cut = "unspecified" if getattr(record.raw_stream, "limit", 0) and len(body) < _MOST_BYTES else ""
     head = b""
     if exchange:
         if (record.http_headers.get_header("Transfer-Encoding") or "").lower() == "chunked":
@@ -185,7 +188,7 @@ def _content(position: WarcPosition, record: "ArcWarcRecord") -> ForeignRecord |
         _digest(record) or "sha1:" + b32encode(hashlib.sha1(body).digest()).decode(),  # noqa: S324
         _reference(record),
         _header(record, "WARC-Profile").endswith("server-not-modified"),
-        "" if kind == "revisit" else _header(record, "WARC-Truncated"),  # of a revisit: the payload is elsewhere
+        "" if kind == "revisit" else _header(record, "WARC-Truncated") or cut,  # of a revisit: the payload is elsewhere
     )
 
 
@@ -198,16 +201,21 @@ def _reference(record: "ArcWarcRecord") -> Reference | None:
 def _iterated(file: Path, offset: int = 0) -> "Iterator[tuple[int, ArcWarcRecord]]":
     """Each record, and where it begins."""
     from warcio.archiveiterator import ArchiveIterator
-    from warcio.exceptions import ArchiveLoadFailed
 
+    with file.open("rb") as stream:
+        stream.seek(offset)
+        found = ArchiveIterator(stream)
+        while (record := _next(found, file)) is not None:
+            yield found.offset, record
+
+
+def _next(found: "ArchiveIterator", file: Path) -> "ArcWarcRecord | None":
+    """None at the end. What is wrong with a record, warcio says with whatever error Python has for it."""
     try:
-        with file.open("rb") as stream:
-            stream.seek(offset)
-            found = ArchiveIterator(stream)
-            for record in found:
-                yield found.offset, record
-    except (ArchiveLoadFailed, EOFError, OSError) as error:
-        raise Unreadable(f"{file}: {error}") from error
+        return next(found, None)
+    except Exception as error:
+        said = " ".join(str(error).split())
+        raise Unreadable(f"{file}: a record near byte {found.offset:,} cannot be read: {said}") from error
 
 
 def _head(headers: Any) -> bytes:
