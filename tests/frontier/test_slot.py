@@ -179,6 +179,7 @@ def test_an_import_that_is_repeated_or_interrupted_changes_nothing_and_is_not_us
         target.commit()
     target.crash(down_s=1e6)
     assert target.next() is None, "the last chunk is missing"
+    assert target.frontier.empty, "a crawl does not wait for what it cannot visit"
     for chunk in chunks:
         target.frontier.transfer.take_in(chunk)
     assert target.frontier.queued == source.frontier.queued
@@ -198,7 +199,40 @@ def test_a_deletion_that_is_interrupted_leaves_nothing_to_visit(directory: Path)
     rig.crash(down_s=1e6)
     assert rig.take() is None
     assert rig.frontier.take_host() is None
+    assert (rig.frontier.queued, rig.frontier.hosts, rig.frontier.empty) == (0, 0, True)
     rig.close()
+
+
+def test_hosts_that_a_deletion_has_not_reached_are_counted_and_no_others(directory: Path) -> None:
+    rig = another(directory / "crawl")
+    for page in range(4):
+        rig.add(f"http://a.example/{page}")
+        rig.add(f"https://a.example/{page}")  # another host of the same slot
+    (slot,) = rig.frontier.transfer.slots()
+    assert rig.frontier.transfer.delete(slot, 1) == 1
+    rig.commit()
+    rig.crash()
+    assert (rig.frontier.queued, rig.frontier.hosts) == (4, 1)
+    rig.close()
+
+
+@pytest.mark.parametrize("left_out", [0, 1, 2])
+def test_an_import_with_a_chunk_left_out_is_refused(directory: Path, left_out: int) -> None:
+    source = another(directory / "source")
+    half_done(source, hosts=1)
+    (slot,) = [one for one in source.frontier.transfer.slots() if source.state.pairs("hosts", *ends(one), 1)]
+    chunks = [*source.frontier.transfer.export(slot)]
+    target = another(directory / "target", directory / "source")
+    for chunk in chunks[:left_out]:
+        target.frontier.transfer.take_in(chunk)
+    for chunk in chunks[left_out + 1 :]:
+        with pytest.raises(SlotDamaged, match=f"chunk {left_out} is missing"):
+            target.frontier.transfer.take_in(chunk)
+    for chunk in chunks:
+        target.frontier.transfer.take_in(chunk)
+    assert rest_of(target) == rest_of(source)
+    source.close()
+    target.close()
 
 
 def test_damaged_and_strange_chunks_are_refused_and_nothing_changes(directory: Path) -> None:
@@ -219,11 +253,14 @@ def test_a_slot_that_is_being_visited_stays(directory: Path) -> None:
     rig = another(directory / "crawl")
     rig.add("http://a.example/")
     rig.qualify()
+    (slot,) = rig.frontier.transfer.slots()
+    chunks = [*rig.frontier.transfer.export(slot)]
     visit = taken(rig)
-    slot = int.from_bytes(visit.token[:2], "big")
-    for act in (rig.frontier.transfer.export, lambda one: rig.frontier.transfer.delete(one, 1)):
+    transfer = rig.frontier.transfer
+    acts = (lambda: transfer.export(slot), lambda: transfer.delete(slot, 1), lambda: transfer.take_in(chunks[0]))
+    for act in acts:
         with pytest.raises(AssertionError, match="is being visited"):
-            act(slot)
+            act()
     rig.frontier.abandon(visit)
     assert rig.frontier.transfer.delete(slot, 1)
     rig.close()

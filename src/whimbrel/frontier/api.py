@@ -75,13 +75,14 @@ class SlotTransfer(Protocol):
         """A slot in chunks. None of its hosts may be busy, and nothing may be added to it meanwhile."""
 
     def take_in(self, data: bytes) -> SlotChunk:
-        """A chunk of a slot that comes here; once more changes nothing. Until the last one the slot is not used, also
-        after a restart; with it the slot's hosts begin to be visited, and all of them count as just visited. Raises
-        SlotDamaged, and nothing has changed."""
+        """A chunk of a slot that comes here; once more changes nothing. Until the last one the slot is not used and not
+        counted, also after a restart, which wants the first one again; with it the slot's hosts begin to be visited,
+        and all of them count as just visited. None of its hosts may be busy. Raises SlotDamaged, also when a chunk was
+        left out, and nothing has changed."""
 
     def delete(self, slot: int, most: int) -> int:
         """Delete about so many keys of a slot; returns how many, 0 when nothing is left. None of its hosts may be busy.
-        After a restart on the way nothing of the slot is visited."""
+        Once its hosts are gone, which are first, nothing of the slot is visited or counted, also after a restart."""
 
 
 class Frontier(Protocol):

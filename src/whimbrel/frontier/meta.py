@@ -68,6 +68,12 @@ class SlotCounts:
         self._record(slot).hosts += 1
         self.hosts += 1
 
+    def remove_host(self, slot: bytes, queued: int, taken: int) -> None:
+        """A host leaves with its entries."""
+        record = self._record(slot)
+        record.queued, record.taken, record.hosts = record.queued - queued, record.taken - taken, record.hosts - 1
+        self.queued, self.taken, self.hosts = self.queued - queued, self.taken - taken, self.hosts - 1
+
     def reload(self, slot: bytes) -> None:
         """The counts of a slot are those of the state again: it was imported, or deleted."""
         self._changed.discard(slot)

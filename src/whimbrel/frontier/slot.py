@@ -9,15 +9,16 @@ from typing import Final
 
 from whimbrel.frontier.api import Gate
 from whimbrel.frontier.host import HostTable, decode_host
-from whimbrel.frontier.meta import SlotCounts
+from whimbrel.frontier.meta import SlotCounts, SlotRecord, encode_slot
 from whimbrel.frontier.order import end_of, retry_key
 from whimbrel.frontier.queue import Queues
 from whimbrel.frontier.scheduler import HostScheduler
 from whimbrel.state.api import SLOT_SPACES, State
-from whimbrel.state.slot import SlotChunk, export_slot, import_chunk, list_slots, slot_key, slot_pairs
+from whimbrel.state.slot import SlotChunk, SlotDamaged, export_slot, list_slots, read_chunk, slot_key, slot_pairs
 
 _AT_ONCE: Final = 1_000
-_HOSTS_FIRST: Final = ("hosts", *(space for space in SLOT_SPACES if space != "hosts"))
+_COUNTS: Final = "slots"
+_HOSTS_FIRST: Final = ("hosts", _COUNTS, *(space for space in SLOT_SPACES if space not in ("hosts", _COUNTS)))
 
 
 class DiskSlotTransfer:
@@ -38,6 +39,8 @@ class DiskSlotTransfer:
         self._scheduler, self._queues, self._gate, self._changed = scheduler, queues, gate, changed
         self._deleted_up_to: dict[int, tuple[str, bytes]] = {}
         """Where a deletion goes on, by slot: to look from the start again would pass everything that is deleted."""
+        self._next_chunk: dict[int, int] = {}
+        """The number of the chunk that an import goes on with, by slot."""
 
     def slots(self) -> list[int]:
         self._write_down()
@@ -49,19 +52,49 @@ class DiskSlotTransfer:
         return export_slot(self._state, slot)
 
     def take_in(self, data: bytes) -> SlotChunk:
-        chunk = import_chunk(self._state, data)
+        chunk = read_chunk(data)
+        self._table.check_idle(slot_key(chunk.slot))
+        self._check_order(chunk)
+        # The counts of a slot that is not whole yet would keep the crawl from its end: they follow from the hosts.
+        if chunk.space != _COUNTS:
+            for key, value in chunk.pairs:
+                self._state.put(chunk.space, key, value)
         if chunk.last:
-            for pairs in slot_pairs(self._state, "hosts", chunk.slot):
-                for host, value in pairs:
-                    for space, key in self._derived(host, value):
-                        self._state.put(space, key, b"")
+            self._derive(chunk.slot)
             self._begin_anew(slot_key(chunk.slot))
             self._gate.just_visited(chunk.slot)
             self._changed()
         return chunk
 
+    def _check_order(self, chunk: SlotChunk) -> None:
+        """A chunk may come again, but none may be left out; after a restart the first one is the first again."""
+        following = self._next_chunk.get(chunk.slot, 0) if chunk.number else 0
+        if chunk.number > following:
+            raise SlotDamaged(
+                f"chunk {chunk.number} of slot {chunk.slot} came, and chunk {following} is missing; "
+                "have the slot sent once more. Nothing of this chunk was taken over"
+            )
+        if chunk.last:
+            self._next_chunk.pop(chunk.slot, None)
+        else:
+            self._next_chunk[chunk.slot] = max(following, chunk.number + 1)
+
+    def _derive(self, slot: int) -> None:
+        """What follows from the hosts of a slot: its counts, and the keys of the spaces by time."""
+        counts = SlotRecord()
+        for pairs in slot_pairs(self._state, "hosts", slot):
+            for host, value in pairs:
+                record = decode_host(value)
+                counts.queued, counts.taken = counts.queued + record.queued, counts.taken + record.taken
+                counts.hosts += 1
+                for space, key in self._derived(host, value):
+                    self._state.put(space, key, b"")
+        if counts.hosts:
+            self._state.put(_COUNTS, slot_key(slot), encode_slot(counts))
+
     def delete(self, slot: int, most: int) -> int:
-        # Hosts go first, with what is derived from them: after a restart on the way nothing of the slot is visited.
+        # Hosts go first, with what is derived from them, and then the counts: after a restart on the way nothing of the
+        # slot is visited, and the crawl waits for nothing of it.
         self._table.check_idle(slot_key(slot))
         self._write_down()
         deleted, begin = 0, self._deleted_up_to.pop(slot, ("hosts", b""))
@@ -70,6 +103,9 @@ class DiskSlotTransfer:
                 self._deleted_up_to[slot] = (space, key)
                 break
             if space == "hosts":
+                record = decode_host(value)
+                self._counts.remove_host(slot_key(slot), record.queued, record.taken)
+                self._counts.flush()
                 for where, other in self._derived(key, value):
                     self._state.delete(where, other)
             self._state.delete(space, key)

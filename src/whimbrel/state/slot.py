@@ -86,21 +86,13 @@ def export_slot(state: State, slot: int) -> Iterator[bytes]:
     yield _packed(SlotChunk(int(FORMAT), slot, number, "", []))
 
 
-def import_chunk(state: State, data: bytes) -> SlotChunk:
-    """Put the pairs of a chunk into the open group; once more changes nothing. Raises SlotDamaged, and StateTooNew for
-    a chunk of another format; nothing has changed then."""
-    chunk = _unpacked(data)
-    for key, value in chunk.pairs:
-        state.put(chunk.space, key, value)
-    return chunk
-
-
 def _packed(chunk: SlotChunk) -> bytes:
     body = zstandard.ZstdCompressor().compress(_encode(chunk))
     return _MAGIC + zlib.crc32(body).to_bytes(4, "big") + body
 
 
-def _unpacked(data: bytes) -> SlotChunk:
+def read_chunk(data: bytes) -> SlotChunk:
+    """Raises SlotDamaged, and StateTooNew for a chunk of another format."""
     body = data[_HEAD_BYTES:]
     if data[: len(_MAGIC)] != _MAGIC or zlib.crc32(body).to_bytes(4, "big") != data[len(_MAGIC) : _HEAD_BYTES]:
         raise SlotDamaged("a chunk of a slot is damaged; have it sent once more")
