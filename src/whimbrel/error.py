@@ -25,7 +25,7 @@ WhimbrelError
 ├── Busy                   another process works on the crawl: wait, or stop it
 │   └── StateLocked        (state.api)
 ├── Damaged                files are not as they were written: `whimbrel verify`, and bring back what it names
-│   ├── CrawlDamaged       a file is shorter than the last commit says, or missing (commit.committer)
+│   ├── CrawlDamaged       a file is shorter than the last commit says, or missing (commit.recovery)
 │   ├── FactsDamaged       a table (facts.api)
 │   ├── ArchiveDamaged     a segment of the archive (archive.api)
 │   ├── SegmentDamaged     one place in a segment (archive.read)

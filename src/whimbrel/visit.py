@@ -73,7 +73,7 @@ class Discovered(msgspec.Struct, frozen=True, gc=False):
 
 
 class Visit(msgspec.Struct, frozen=True, gc=False):
-    """A request that the gate has let out, with the address to go to."""
+    """A request that the gate has let out, with the address to go to; or one that is refused before it is made."""
 
     request: Request
     depth: int

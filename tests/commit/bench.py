@@ -9,8 +9,9 @@ from tests.archive.sample import capture
 from whimbrel.archive.api import Capture
 from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 from whimbrel.commit.committed import Committed
-from whimbrel.commit.committer import Committer, Settings, recovered
+from whimbrel.commit.committer import Committer, Settings
 from whimbrel.commit.crash import Crash
+from whimbrel.commit.recovery import last_commit
 from whimbrel.disk import Disk
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.result.work import Work
@@ -26,7 +27,7 @@ class Bench:
         self.directory = directory
         self.state = RocksState(RocksConfig(directory=str(directory)))
         asyncio.run(self.state.open())
-        last = recovered(self.state.get)
+        last = last_commit(self.state.get)
         if forget_digests:
             last = msgspec.structs.replace(last, digests={})
         self.archive = WarcArchive(directory, ArchiveConfig(segment_bytes=segment_bytes), Disk())

@@ -18,7 +18,7 @@ from whimbrel.commit.committed import Committed, read_committed
 from whimbrel.commit.journal import Journal, JournalConfig, JournalError
 from whimbrel.disk import Disk
 from whimbrel.fetch.api import Exchange, Response
-from whimbrel.fetch.document import MemoryDocument
+from whimbrel.fetch.body import MemoryDocument
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import ParsedPage
 from whimbrel.result.work import SettledVisit

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.frontier.rig import opened_state
-from whimbrel.dedupe.api import ContentSeen, Earlier
+from whimbrel.dedupe.api import ContentSeen, FirstCapture
 from whimbrel.dedupe.rocks import RocksContent
 from whimbrel.state.rocks import RocksState
 
-FIRST, SECOND = Earlier("http://a.test/", 7.5), Earlier("http://b.test/", 9.0)
+FIRST, SECOND = FirstCapture("http://a.test/", 7.5), FirstCapture("http://b.test/", 9.0)
 
 
 def rocks_content(state: RocksState) -> ContentSeen:
@@ -35,9 +35,9 @@ def digest(payload: bytes) -> bytes:
     return sha1(payload, usedforsecurity=False).digest()
 
 
-def find(seen: ContentSeen, payload: bytes) -> Earlier | None:
+def find(seen: ContentSeen, payload: bytes) -> FirstCapture | None:
     """The answer, which comes exactly once."""
-    found: list[Earlier | None] = []
+    found: list[FirstCapture | None] = []
     seen.find(digest(payload), found.append)
     assert len(found) == 1, "providers here answer at once"
     return found[0]

@@ -226,7 +226,7 @@ def test_a_floor_under_everything_counts_for_every_host_known_or_not(
         assert enters(gate, clock, host_of(1))
         gate.left(host_of(1), ADDRESS, 1.0)
         clock.advance(1_000.0)
-    gate.just_visited()
+    gate.mark_visited()
     assert not enters(gate, clock, host_of(1))
     assert gate.free_s(host_of(1), 0.0) == clock.now_s() + 1.0
     assert gate.free_s(host_of(1), 9.0) == clock.now_s() + 9.0
@@ -244,7 +244,7 @@ def test_a_floor_under_a_slot_counts_for_its_hosts_and_their_domains_and_address
         assert enters(gate, clock, taken)
         gate.left(taken, ADDRESS, 1.0)
         clock.advance(1_000.0)
-    gate.just_visited(7)
+    gate.mark_visited(7)
     began_s = clock.now_s()
     assert enters(gate, clock, other, ELSEWHERE), "other slots are as they were"
     assert gate.free_s(taken, 0.0) == began_s + 1.0
@@ -259,7 +259,7 @@ def test_a_floor_under_a_slot_counts_for_its_hosts_and_their_domains_and_address
 
 def test_an_address_met_through_a_taken_slot_counts_for_all_that_come_after(made: Maker, clock: VirtualClock) -> None:
     gate = made(clock, address_s=4.0)
-    gate.just_visited(7)
+    gate.mark_visited(7)
     assert not enters(gate, clock, host_of(1, slot=7))
     clock.advance(1.0)
     assert not enters(gate, clock, host_of(2, slot=8)), "at the same address"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.parse.answers import fetched, response
 from whimbrel.dedupe import rocks
-from whimbrel.dedupe.api import ContentSeen, Earlier, Fingerprinted
+from whimbrel.dedupe.api import ContentSeen, Fingerprinted, FirstCapture
 from whimbrel.dedupe.dedupe import Dedupe
 from whimbrel.dedupe.rocks import RocksContent
 from whimbrel.fetch.api import Fetched
@@ -109,8 +109,8 @@ def look_up(seen: ContentSeen, *visits: Fetched) -> list[Fingerprinted]:
     return Kept.kept
 
 
-def find(seen: ContentSeen, digest: bytes) -> Earlier | None:
-    found: list[Earlier | None] = []
+def find(seen: ContentSeen, digest: bytes) -> FirstCapture | None:
+    found: list[FirstCapture | None] = []
     seen.find(digest, found.append)
     (earlier,) = found
     return earlier
@@ -122,9 +122,9 @@ def test_a_payload_is_known_by_the_capture_that_brought_it_first() -> None:
     visit = fetched(response(200, b"payload"))
     (first,) = look_up(seen, visit)
     assert (first.digest, first.earlier) == (sha1(b"payload", usedforsecurity=False).digest(), None)
-    capture = Earlier("http://a.test/", 7.5)
+    capture = FirstCapture("http://a.test/", 7.5)
     assert seen.claim(first.digest, capture) is None
-    assert seen.claim(first.digest, Earlier("http://b.test/", 9.0)) == capture
+    assert seen.claim(first.digest, FirstCapture("http://b.test/", 9.0)) == capture
     (again,) = look_up(content(state), visit)
     assert again.earlier == capture
     assert [(space, len(key)) for space, key in state.pairs] == [("content", 18)]
@@ -132,7 +132,7 @@ def test_a_payload_is_known_by_the_capture_that_brought_it_first() -> None:
 
 def test_only_answers_of_200_to_299_are_looked_up() -> None:
     seen = content(DictState())
-    capture = Earlier("http://a.test/", 1.0)
+    capture = FirstCapture("http://a.test/", 1.0)
     seen.claim(sha1(b"excuse", usedforsecurity=False).digest(), capture)
     for status, expected in ((200, capture), (206, capture), (301, None), (404, None), (500, None)):
         (found,) = look_up(seen, fetched(response(status, b"excuse")))
@@ -148,15 +148,15 @@ class SlowContent:
     """Answers when three have asked, the last one first."""
 
     def __init__(self) -> None:
-        self.asked: list[Callable[[Earlier | None], None]] = []
+        self.asked: list[Callable[[FirstCapture | None], None]] = []
 
-    def find(self, digest: bytes, found: Callable[[Earlier | None], None]) -> None:
+    def find(self, digest: bytes, found: Callable[[FirstCapture | None], None]) -> None:
         self.asked.append(found)
         if len(self.asked) == 3:
             for number, answer in enumerate(reversed(self.asked)):
-                asyncio.get_running_loop().call_soon(answer, Earlier(f"http://{number}.test/", 1.0))
+                asyncio.get_running_loop().call_soon(answer, FirstCapture(f"http://{number}.test/", 1.0))
 
-    def claim(self, digest: bytes, capture: Earlier) -> Earlier | None:
+    def claim(self, digest: bytes, capture: FirstCapture) -> FirstCapture | None:
         return None
 
 
@@ -176,9 +176,9 @@ def test_a_lookup_that_takes_time_keeps_no_other_waiting() -> None:
 def test_what_is_asked_for_again_is_answered_from_memory() -> None:
     state = DictState()
     seen = content(state)
-    seen.claim(b"d" * 20, Earlier("http://a.test/", 1.0))
+    seen.claim(b"d" * 20, FirstCapture("http://a.test/", 1.0))
     reads = state.reads
-    assert find(seen, b"d" * 20) == Earlier("http://a.test/", 1.0)
+    assert find(seen, b"d" * 20) == FirstCapture("http://a.test/", 1.0)
     assert state.reads == reads
 
 
@@ -186,19 +186,19 @@ def test_the_memory_is_bounded_and_what_left_it_is_still_known() -> None:
     seen = content(DictState())
     digests = [at.to_bytes(20, "little") for at in range(rocks._CACHED + 10)]
     for digest in digests:
-        seen.claim(digest, Earlier("http://a.test/", 1.0))
+        seen.claim(digest, FirstCapture("http://a.test/", 1.0))
     assert len(seen._young) + len(seen._old) <= rocks._CACHED + 1
-    assert find(seen, digests[0]) == Earlier("http://a.test/", 1.0)
+    assert find(seen, digests[0]) == FirstCapture("http://a.test/", 1.0)
     assert len(seen._young) + len(seen._old) <= rocks._CACHED + 1
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 100))))
 def test_the_first_claim_of_each_payload_stands(claims: list[tuple[int, int]]) -> None:
     seen = content(DictState())
-    first: dict[int, Earlier] = {}
+    first: dict[int, FirstCapture] = {}
     for payload, place in claims:
         digest = sha1(bytes([payload]), usedforsecurity=False).digest()
-        capture = Earlier(f"http://{place}.test/", float(place))
+        capture = FirstCapture(f"http://{place}.test/", float(place))
         assert seen.claim(digest, capture) == first.get(payload)
         first.setdefault(payload, capture)
         assert find(seen, digest) == first[payload]

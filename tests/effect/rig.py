@@ -8,11 +8,11 @@ from typing import Any
 from whimbrel.effect.effects import Effects
 from whimbrel.effect.seeding import Seeding
 from whimbrel.fetch.api import Exchange, Response
-from whimbrel.fetch.document import MemoryDocument
+from whimbrel.fetch.body import MemoryDocument
 from whimbrel.flow import Provider, check
 from whimbrel.flow.graph import Graph
 from whimbrel.frontier.disk import DiskFrontier
-from whimbrel.job.configure import configured
+from whimbrel.job.crawl_wiring import configured
 from whimbrel.job.options import CrawlOptions
 from whimbrel.job.parts import registry
 from whimbrel.outcome import Outcome

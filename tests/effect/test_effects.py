@@ -11,6 +11,7 @@ from whimbrel.commit.committed import read_committed
 from whimbrel.fetch.api import ABANDONED
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Links, PageLink, ParsedPage
+from whimbrel.qualify.api import Qualification
 from whimbrel.query.crawl_data import CrawlData
 from whimbrel.url import restore
 from whimbrel.visit import Discovered, Request, Visit
@@ -153,3 +154,19 @@ def test_a_visit_that_we_ended_ourselves_did_not_happen(tmp_path: Path) -> None:
 
     asyncio.run(scene())
     assert fetches(tmp_path) == []
+
+
+def test_a_sitemap_that_a_limit_cuts_has_its_row_like_any_other_url(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with rig(tmp_path) as one:
+            assert one.frontier.take() is None
+            due = one.frontier.take_host()
+            assert due is not None
+            maps = ("http://a.test/map.xml", "http://a.test" + "/x" * 30, "http://b.test/map.xml")
+            one.effects.qualified(due.host, Qualification("qualified", 4e9, ("127.0.0.1",), 4e9, sitemaps=maps))
+            assert one.frontier.queued == 2
+            assert one.effects.counters.reasons == {"dropped": {"too-many-segments": 1}}
+            assert one.effects.counters.refused == {"out-of-scope": 1}
+
+    asyncio.run(scene())
+    assert fetches(tmp_path) == [("http://a.test" + "/x" * 30, "dropped", "too-many-segments")]

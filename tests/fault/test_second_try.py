@@ -2,16 +2,18 @@
 
 import asyncio
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from tests.fault.crawl import rows
 from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 from whimbrel.commit.committed import read_committed
-from whimbrel.commit.committer import Committer, Settings, recovered
+from whimbrel.commit.committer import Committer, Settings
 from whimbrel.commit.crash import Crash
+from whimbrel.commit.recovery import last_commit
 from whimbrel.disk import Disk, DiskFile
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.result.work import Work
@@ -47,8 +49,8 @@ class DoubtfulState(RocksState):
 
     doubtful = False
 
-    def write(self, group: Group) -> None:
-        super().write(group)
+    def write(self, group: Group, meta: Mapping[bytes, bytes] = MappingProxyType({})) -> None:
+        super().write(group, meta)
         if self.doubtful:
             self.doubtful, self.failed = False, True
             raise OSError(errno.EIO, "the sync failed")
@@ -60,7 +62,7 @@ class Bench:
         self.disk = BrokenDisk()
         self.state = DoubtfulState(RocksConfig(directory=str(directory)))
         asyncio.run(self.state.open())
-        last = recovered(self.state.get)
+        last = last_commit(self.state.get)
         archive = WarcArchive(directory, ArchiveConfig(), self.disk)
         self.facts = ParquetFacts(directory, FactsConfig(tail_bytes=1), self.disk)
         self.committer = Committer(directory, self.state, archive, self.facts, self.disk, last)
@@ -119,7 +121,7 @@ def test_rows_are_there_once_after_several_tries(bench: Bench, harm: Callable[[B
     bench.commit(2, tries=1 + failures)
     bench.commit(3, tries=1)
     assert read_committed(bench.directory).number == 3
-    assert read_committed(bench.directory) == recovered(bench.state.stored)
+    assert read_committed(bench.directory) == last_commit(bench.state.stored)
     found = rows(bench.directory, "select url from fetches order by url")
     assert [row["url"] for row in found] == [f"http://a.test/{number}" for number in (1, 2, 3)]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whimbrel.fetch.document import Collector, MemoryDocument, SpilledDocument
+from whimbrel.fetch.body import Collector, MemoryDocument, SpilledDocument
 
 SIZES = st.lists(st.integers(1, 40), max_size=12)
 

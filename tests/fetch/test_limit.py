@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.fetch.rig import Answer, ask, raw, request, response, run, sending, transport, url
 from tests.sim.web import Served
-from whimbrel.fetch.document import MemoryDocument, SpilledDocument
+from whimbrel.fetch.body import MemoryDocument, SpilledDocument
 from whimbrel.fetch.trouble import trouble_of
 from whimbrel.visit import Request
 

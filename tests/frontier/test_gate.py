@@ -18,7 +18,7 @@ from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.frontier.pace import network_of
 from whimbrel.frontier.permit import LocalPermits
 from whimbrel.qualify.robots_fetch import RobotsFinding
-from whimbrel.qualify.verdict import Circumstance, QualifyConfig, judge
+from whimbrel.qualify.robots_policy import Circumstance, QualifyConfig, judge
 from whimbrel.state.memory import MemoryState
 from whimbrel.visit import HostName, Visit, VisitResult
 
@@ -306,7 +306,7 @@ def test_the_delay_after_an_answer(
 def test_after_a_restart_everything_counts_as_just_visited() -> None:
     clock = VirtualClock()
     gate = gate_of(clock)
-    gate.just_visited()
+    gate.mark_visited()
     assert not enters(gate, host_of(1))
     assert not enters(gate, host_of(2), crawl_delay_s=5.0)
     clock.advance(1.0)
@@ -321,7 +321,7 @@ def test_a_delay_that_was_not_known_when_a_host_was_first_asked_counts_all_the_s
     """Another host's robots.txt redirects to it right after a restart."""
     clock = VirtualClock()
     gate = gate_of(clock)
-    gate.just_visited()
+    gate.mark_visited()
     clock.advance(1.0)
     assert enters(gate, host_of(1), "192.0.2.1")
     gate.left(host_of(1), "192.0.2.1", 1.0)
@@ -334,7 +334,7 @@ def test_the_number_of_paces_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(pace_table, "MAX_PACES", 300)
     clock = VirtualClock()
     gate = gate_of(clock)
-    gate.just_visited()
+    gate.mark_visited()
     clock.advance(301.0)
     for number in range(5_000):
         address = f"192.0.{number // 250}.{number % 250}"

@@ -1,6 +1,6 @@
 """The speed of the crawl as a whole, by a clock of the test's own."""
 
-from whimbrel.frontier.rate import Rate
+from whimbrel.frontier.speed_limit import Rate
 
 
 def let_out(rate: Rate, now_s: float) -> int:

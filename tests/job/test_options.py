@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whimbrel.job.configure import configured, seeds, settings_of, user_agent
+from whimbrel.job.crawl_wiring import configured, seeds, settings_of, user_agent
 from whimbrel.job.options import CrawlOptions, OptionError, combined, environment, job_text, read_job
 from whimbrel.job.parts import registry
 from whimbrel.job.setting import parsed_settings

@@ -6,7 +6,7 @@ from hashlib import sha1
 
 from whimbrel import visit as messages
 from whimbrel.clock import SystemClock
-from whimbrel.dedupe.api import Earlier, Fingerprinted
+from whimbrel.dedupe.api import Fingerprinted, FirstCapture
 from whimbrel.fetch.api import Exchange, Fetched, Response
 from whimbrel.parse.api import Parsed, ParsedPage
 from whimbrel.parse.parser import Parser, ParserConfig
@@ -65,7 +65,7 @@ def fetched(
 def fingerprinted(visit: Fetched, duplicate_of: str = "") -> Fingerprinted:
     answer = visit.exchange.response
     digest = sha1(answer.document.read(), usedforsecurity=False).digest() if answer is not None else b""
-    return Fingerprinted(visit.visit, visit.exchange, digest, Earlier(duplicate_of, 5.0) if duplicate_of else None)
+    return Fingerprinted(visit.visit, visit.exchange, digest, FirstCapture(duplicate_of, 5.0) if duplicate_of else None)
 
 
 def parser(config: ParserConfig | None = None, kind: type[Parser] = Parser) -> Parser:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.parse.answers import FETCHED_AT_S, fetched, page_of, parser, response, settle, targets
-from whimbrel.dedupe.api import Earlier
+from whimbrel.dedupe.api import FirstCapture
 from whimbrel.fetch.api import Response
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Module, ParsedPage
@@ -103,7 +103,7 @@ def test_a_payload_that_was_seen_before_is_read_all_the_same_and_compared_if_it_
     assert (found.outcome, found.reason) == (Outcome.STORED, "new"), (
         "whether it is a duplicate is decided with its effects"
     )
-    assert (found.earlier, found.comparable) == (Earlier("http://b.test/", 5.0), True)
+    assert (found.earlier, found.comparable) == (FirstCapture("http://b.test/", 5.0), True)
     assert found.page is not None
     assert targets(found.page) == ["http://a.test/dir/x"]
     short = settle(fetched(response(200, body[:255], content_type="text/html")), "http://b.test/")

@@ -16,7 +16,7 @@ from whimbrel.fetch.option import CurlConfig
 from whimbrel.fetch.resolver import DnsConfig, DnsResolver
 from whimbrel.flow import Provider
 from whimbrel.qualify.procedure import Procedure
-from whimbrel.qualify.verdict import QualifyConfig
+from whimbrel.qualify.robots_policy import QualifyConfig
 from whimbrel.url import Domains, Url, parse
 from whimbrel.visit import HostName
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whimbrel.qualify.directive import directives, header_directives
+from whimbrel.parse.robots_directive import directives, header_directives
 
 BOTH = ("nofollow", "noindex")
 

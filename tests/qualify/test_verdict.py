@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from tests.qualify.rig import name_of
 from whimbrel.qualify.api import Qualification
 from whimbrel.qualify.robots_fetch import RobotsFinding
-from whimbrel.qualify.verdict import Circumstance, QualifyConfig, fail, judge, retry_interval_s
+from whimbrel.qualify.robots_policy import Circumstance, QualifyConfig, fail, judge, retry_interval_s
 
 HOST = name_of("http://a.test/")
 CONFIG = QualifyConfig(recheck_s=1_000, retry_s=10, retry_max_s=200, max_failures=7, keep_rules_s=300)
@@ -124,3 +124,12 @@ def test_with_the_defaults_a_host_is_given_up_after_about_thirty_days() -> None:
     days = sum(retry_interval_s(config, failures) for failures in range(1, config.max_failures)) / 86_400
     assert days == pytest.approx(30, abs=1)
     assert retry_interval_s(config, 10**6) == config.retry_max_s
+
+
+def test_where_the_operator_says_so_a_robots_txt_that_cannot_be_obtained_counts_as_no_rules() -> None:
+    case = Circumstance(HOST, None, 1_000.0, ("192.0.2.1",), 1_060.0, 1_000.0)
+    for finding in (*UNREACHABLE, *SHUT):
+        found = judge(CONFIG, finding, case, without_robots=True)
+        assert (found.standing, found.robots, found.reason, found.until_s) == ("qualified", "", "", 2_000.0)
+    private = judge(CONFIG, RobotsFinding(trouble="private-address", refused=True), case, without_robots=True)
+    assert private.standing == "for-good", "an address that we do not go to is another matter"

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from whimbrel.flow import ComponentSpec, ProviderSpec, check
-from whimbrel.job.configure import configured, settings_of
+from whimbrel.job.crawl_wiring import configured, settings_of
 from whimbrel.job.options import CrawlOptions
 from whimbrel.job.parts import registry
 from whimbrel.job.stored import stored_job

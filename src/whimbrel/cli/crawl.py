@@ -14,10 +14,10 @@ from whimbrel.cli.display import ProgressDisplay
 from whimbrel.cli.log import JsonLog
 from whimbrel.cli.summary import print_summary, summary
 from whimbrel.dashboard.process import attend_with
-from whimbrel.job.configure import seeds as seeds_of
 from whimbrel.job.crawl import crawl as run_crawl
 from whimbrel.job.crawl import plan_of
 from whimbrel.job.crawl import resume as run_resume
+from whimbrel.job.crawl_wiring import seeds as seeds_of
 from whimbrel.job.options import JOB_FILE, CrawlOptions, OptionError, ResolvedOptions, combined, environment, read_job
 from whimbrel.job.parts import wiring_names
 from whimbrel.job.progress import RunResult

@@ -17,14 +17,14 @@ from whimbrel.fetch.resolver import DnsConfig, DnsResolver
 from whimbrel.frontier.gate import PacedGate
 from whimbrel.frontier.option import GateConfig
 from whimbrel.frontier.permit import LocalPermits
-from whimbrel.job.configure import seeds as seeds_of
-from whimbrel.job.configure import settings_of
+from whimbrel.job.crawl_wiring import seeds as seeds_of
+from whimbrel.job.crawl_wiring import settings_of
 from whimbrel.job.options import CrawlOptions, combined
 from whimbrel.parse.parser import Parser, ParserConfig
 from whimbrel.qualify.api import Qualification
 from whimbrel.qualify.procedure import Procedure
 from whimbrel.qualify.robots import RobotsRules
-from whimbrel.qualify.verdict import QualifyConfig
+from whimbrel.qualify.robots_policy import QualifyConfig
 from whimbrel.state.memory import MemoryState
 from whimbrel.terminal import json_text, plain_console, printable
 from whimbrel.url import Domains, Url

@@ -8,7 +8,7 @@ import typer
 
 from whimbrel.flow import Plan, check
 from whimbrel.flow.draw import as_mermaid, as_text
-from whimbrel.job.configure import configured
+from whimbrel.job.crawl_wiring import configured
 from whimbrel.job.parts import registry, wiring, wiring_names
 from whimbrel.job.stored import stored_job
 

@@ -12,7 +12,7 @@ it seals it and hands it to the *committer* (`committer.py`), on a thread of its
 
 The description lists the SHA-256 of every file that is complete (`digest.py`), and `verify.py` compares them.
 
-Step 3 is the commit. Whatever happens before it is cut away at the next start (`Committer.recover`); whatever happens
+Step 3 is the commit. Whatever happens before it is cut away at the next start (`recovery.py`); whatever happens
 after it is repeated. Only after step 4 are parts told (`Journal.after_commit`), spill files given back, and checkpoints
 over. After an error of the disk the same group is tried again from where it was: before step 3 the files are cut back,
 after it only the rest is repeated. When step 3 itself failed nobody knows whether it worked: the database is opened

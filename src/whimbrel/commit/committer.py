@@ -4,30 +4,22 @@ import errno
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from whimbrel.archive.api import Archive, MetadataCapture, RecordPlace
-from whimbrel.commit.committed import Committed, decoded, publish
+from whimbrel.commit.committed import Committed, publish
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.digest import CATCH_UP_BYTES, FileDigests
+from whimbrel.commit.recovery import META_KEY, check_listed, cut_back, keep_job, last_commit
 from whimbrel.disk import Disk
-from whimbrel.error import Damaged
 from whimbrel.facts.api import Facts
 from whimbrel.facts.identity import UrlIds
 from whimbrel.result.rows import rows
 from whimbrel.result.work import Work
 from whimbrel.state.api import State
 from whimbrel.state.group import Group
-
-META_KEY = b"commit"
-
-
-class CrawlDamaged(Damaged):
-    """The files are not what the last commit says; the message says which, and that nothing was changed."""
 
 
 class Committer:
@@ -53,15 +45,15 @@ class Committer:
     def recover(self, settings: "Settings") -> None:
         """Before anything else: back to the last commit. Where that is impossible nothing is changed."""
         last = self.last
-        self._check_listed()
-        self.cut_back()
+        check_listed(self._directory, last, self._disk)
+        cut_back(last, self._facts, self._archive)
         settings.crash.reach("recovery-cut")
         if last.number:
             self._publish()
             settings.crash.reach("recovery-published")
             self._archive.index(last.archive())
         else:
-            self._keep_job()
+            keep_job(self._directory, self._disk)
 
     def commit(
         self, group: Group, work: Work, settings: "Settings", describe: Callable[[Committed], Committed]
@@ -120,8 +112,8 @@ class Committer:
     def _tidy(self) -> None:
         """Take away what a try has left. The state knows whether it was the commit: a sync that failed may have
         worked all the same, and then its files must stay."""
-        self.last = recovered(self._state.stored)
-        self.cut_back()
+        self.last = last_commit(self._state.stored)
+        cut_back(self.last, self._facts, self._archive)
         self._dirty = False
 
     def _commit(
@@ -143,8 +135,7 @@ class Committer:
         self._digests.known |= self._facts.digests()
         digests = self._digests.listed([*self._archive.sealed(), *parquet])
         done = describe(Committed(number=group.number, files=files, parquet=parquet, digests=digests))
-        group.set("meta", META_KEY, msgspec.msgpack.encode(done))
-        self._state.write(group)
+        self._state.write(group, {META_KEY: msgspec.msgpack.encode(done)})
         reach("state-written")
         return done
 
@@ -167,26 +158,6 @@ class Committer:
                 errno.ENOSPC, f"{free / 1e6:,.0f} MB free of the {reserve_bytes / 1e6:,.0f} MB kept in reserve"
             )
 
-    def cut_back(self) -> None:
-        """Take away what the last commit does not list. The facts go first: they look at more before they change
-        anything."""
-        last = self.last
-        self._facts.cut(last.number, last.facts(), last.parquet)
-        self._archive.cut(last.archive())
-
-    def _check_listed(self) -> None:
-        """Both the archive and the facts refuse what is too short; one of them must not have been cut by then."""
-        for name, length in self.last.files.items():
-            path = self._directory / name
-            if not path.exists():
-                raise CrawlDamaged(f"{name} is missing; commit {self.last.number} lists {length:,} bytes of it")
-            found = self._disk.length(path)
-            if found < length:
-                raise CrawlDamaged(
-                    f"{name} has {found:,} bytes; commit {self.last.number} lists {length:,}. Nothing was changed; "
-                    "bring back the whole file"
-                )
-
     def _publish(self) -> None:
         """The name need not be durable: a start publishes again. But nobody should find a commit that lists files
         which are gone, so it must be before one of them goes."""
@@ -196,20 +167,6 @@ class Committer:
         if listed != self._listed:
             self._disk.fsync_directory(self._directory)
             self._listed = listed
-
-    def _keep_job(self) -> None:
-        """The job was written beside us. It must outlive a power failure as the crawl will, and so must the
-        directory."""
-        for path in sorted(self._directory.iterdir()):
-            if path.is_file():
-                file = self._disk.open_append(path)
-                try:
-                    file.fdatasync()
-                finally:
-                    file.close()
-        self._disk.fsync_directory(self._directory)
-        with suppress(PermissionError):
-            self._disk.fsync_directory(self._directory.resolve().parent)
 
     def end_segment(self) -> None:
         """The crawl is done: no more records go to the open segment."""
@@ -237,13 +194,3 @@ class Settings(msgspec.Struct, frozen=True):
     reserve_bytes: int
     text: bool
     simhash: bool
-
-
-def recovered(state_get: Callable[[str, bytes], bytes | None]) -> Committed:
-    """The last commit, from the state itself; the published file may be older, or gone."""
-    found = state_get("meta", META_KEY)
-    return Committed() if found is None else decoded(found, _from_msgpack, "the state")
-
-
-def _from_msgpack(data: bytes, kind: type[Any]) -> Any:
-    return msgspec.msgpack.decode(data, type=kind)

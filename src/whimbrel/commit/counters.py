@@ -60,7 +60,7 @@ class Counters(msgspec.Struct):
         return {outcome: sum(reasons.values()) for outcome, reasons in self.current_reasons().items()}
 
 
-def raised(counts: dict[str, int], name: str, by: int = 1) -> None:
+def increment(counts: dict[str, int], name: str, by: int = 1) -> None:
     """Count something under a name."""
     counts[name] = counts.get(name, 0) + by
 

@@ -13,9 +13,10 @@ from whimbrel.archive.api import Archive, Capture
 from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 from whimbrel.clock import Clock
 from whimbrel.commit.committed import Committed
-from whimbrel.commit.committer import Committer, Settings, recovered
+from whimbrel.commit.committer import Committer, Settings
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.crash import Crash
+from whimbrel.commit.recovery import last_commit
 from whimbrel.disk import Disk
 from whimbrel.error import StorageTrouble
 from whimbrel.facts.api import Facts
@@ -109,7 +110,7 @@ class Journal(Provider, Observable):
         directory = Path(config.directory)
         disk = Disk()
         archive, facts = make_stores(directory, config, disk)
-        last = recovered(self.state.get)
+        last = last_commit(self.state.get)
         self._committer = Committer(directory, self.state, archive, facts, disk, last)
         self._settings = Settings(Crash(config.crash_at), config.reserve_bytes, config.text, config.simhash)
         self._loop = asyncio.get_running_loop()

@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
-from whimbrel.commit.committer import recovered
 from whimbrel.commit.crash import Crash
-from whimbrel.dedupe.api import Earlier
+from whimbrel.commit.recovery import last_commit
+from whimbrel.dedupe.api import FirstCapture
 from whimbrel.dedupe.rocks import content_key
 from whimbrel.disk import Disk
 from whimbrel.facts.identity import url_id
@@ -225,7 +225,7 @@ class _Copy:
         for key, value in self._old.pairs("robots"):
             self._put("robots", key, value)
         for key, value in self._old.pairs("content"):
-            earlier = msgspec.msgpack.decode(value, type=Earlier)
+            earlier = msgspec.msgpack.decode(value, type=FirstCapture)
             # The rows of format 1 keep their ids, also when they are written again.
             known = msgspec.structs.replace(earlier, legacy_id=url_id(earlier.url))
             self._put("content", content_key(key), msgspec.msgpack.encode(known))
@@ -279,7 +279,7 @@ class _Copy:
     def _know_visited(self) -> None:
         from whimbrel.facts.read import read_columns  # pyarrow: only for this
 
-        last = recovered(self._old.get)
+        last = last_commit(self._old.get)
         columns = ("url", "outcome")
         for batch in read_columns(self._directory, "fetches", columns, last.facts(), last.parquet):
             for text, outcome in zip(batch["url"].to_pylist(), batch["outcome"].to_pylist(), strict=True):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from whimbrel.control.api import Add, Joint, Refused, Remove
 from whimbrel.flow import BadWiring, ComponentSpec, ConnectorSpec
 from whimbrel.flow.wiring import Wiring
-from whimbrel.job.configure import base_wiring
+from whimbrel.job.crawl_wiring import base_wiring
 from whimbrel.job.live_crawl import LiveCrawl
 
 OWN_WIRING = "wiring.toml"

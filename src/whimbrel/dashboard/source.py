@@ -13,7 +13,7 @@ from whimbrel.control.machine import stored_bytes
 from whimbrel.control.status import JointView, PartView, Status, WiringView
 from whimbrel.flow import FlowError
 from whimbrel.flow.wiring import used_name
-from whimbrel.job.configure import configured
+from whimbrel.job.crawl_wiring import configured
 from whimbrel.job.options import OptionError
 from whimbrel.job.parts import registry
 from whimbrel.job.progress import final

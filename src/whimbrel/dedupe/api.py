@@ -9,7 +9,7 @@ from whimbrel.fetch.api import Exchange
 from whimbrel.visit import Visit
 
 
-class Earlier(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class FirstCapture(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The capture that brought a payload first."""
 
     url: str
@@ -26,7 +26,7 @@ class Fingerprinted(msgspec.Struct, frozen=True, gc=False):
     exchange: Exchange
     digest: bytes
     """SHA-1 of the payload as received; empty when there is no response."""
-    earlier: Earlier | None = None
+    earlier: FirstCapture | None = None
     """The capture that brought the same payload first; None when none has, or when the answer is not a 2xx."""
 
 
@@ -34,10 +34,10 @@ class ContentSeen(Protocol):
     """Which capture brought a payload first. To look one up and to claim it are two steps: between them other visits
     may claim the same payload, and both may have to ask elsewhere."""
 
-    def find(self, digest: bytes, found: Callable[[Earlier | None], None]) -> None:
+    def find(self, digest: bytes, found: Callable[[FirstCapture | None], None]) -> None:
         """Look a payload up. `found` is called once, on the event loop, now or later: with the capture that brought it
         first, or with None when it is new as far as can be told in time. Nothing is claimed by looking."""
 
-    def claim(self, digest: bytes, capture: Earlier) -> Earlier | None:
+    def claim(self, digest: bytes, capture: FirstCapture) -> FirstCapture | None:
         """Remember a payload as part of the open group. When an earlier capture is known to have it, nothing changes
         and that capture is returned. A claim that must be confirmed elsewhere returns None, and takes its time."""

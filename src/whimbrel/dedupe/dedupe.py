@@ -3,7 +3,7 @@
 from functools import partial
 from hashlib import sha1
 
-from whimbrel.dedupe.api import ContentSeen, Earlier, Fingerprinted
+from whimbrel.dedupe.api import ContentSeen, Fingerprinted, FirstCapture
 from whimbrel.fetch.api import Fetched
 from whimbrel.flow import Concurrent, Config, Delivery, In, Inlet, Needs, Out, Outlet
 
@@ -48,5 +48,5 @@ class Dedupe(Concurrent[Fetched, Fingerprinted]):
         else:
             self.finish(delivery, Fingerprinted(visit, exchange, digest))
 
-    def _found(self, delivery: Delivery[Fetched], digest: bytes, earlier: Earlier | None) -> None:
+    def _found(self, delivery: Delivery[Fetched], digest: bytes, earlier: FirstCapture | None) -> None:
         self.finish(delivery, Fingerprinted(delivery.item.visit, delivery.item.exchange, digest, earlier))

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from whimbrel.dedupe.api import Earlier
+from whimbrel.dedupe.api import FirstCapture
 from whimbrel.flow import Needs, Provider
 from whimbrel.state.api import SLOT_BYTES, KeyValues
 from whimbrel.url.key import content_slot
@@ -27,17 +27,17 @@ class RocksContent(Provider):
     state = Needs(KeyValues)
 
     async def open(self) -> None:
-        self._young: dict[bytes, Earlier] = {}
-        self._old: dict[bytes, Earlier] = {}
+        self._young: dict[bytes, FirstCapture] = {}
+        self._old: dict[bytes, FirstCapture] = {}
         self._absent = b""
         """The key that was found missing last, and not claimed since: its claim need not look again."""
-        self._decode = msgspec.msgpack.Decoder(Earlier).decode
+        self._decode = msgspec.msgpack.Decoder(FirstCapture).decode
         self._encode = msgspec.msgpack.Encoder().encode
 
-    def find(self, digest: bytes, found: Callable[[Earlier | None], None]) -> None:
+    def find(self, digest: bytes, found: Callable[[FirstCapture | None], None]) -> None:
         found(self._find(content_key(digest)))
 
-    def _find(self, key: bytes) -> Earlier | None:
+    def _find(self, key: bytes) -> FirstCapture | None:
         known = self._young.get(key)
         if known is not None:
             return known
@@ -51,7 +51,7 @@ class RocksContent(Provider):
         self._remember(key, known)
         return known
 
-    def claim(self, digest: bytes, capture: Earlier) -> Earlier | None:
+    def claim(self, digest: bytes, capture: FirstCapture) -> FirstCapture | None:
         key = content_key(digest)
         earlier = None if key == self._absent else self._find(key)
         if earlier is None:
@@ -60,7 +60,7 @@ class RocksContent(Provider):
             self._remember(key, capture)
         return earlier
 
-    def _remember(self, key: bytes, capture: Earlier) -> None:
+    def _remember(self, key: bytes, capture: FirstCapture) -> None:
         self._young[key] = capture
         if len(self._young) > _CACHED // 2:
             self._old, self._young = self._young, {}

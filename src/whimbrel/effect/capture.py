@@ -4,15 +4,15 @@ from hashlib import sha1
 from typing import Final
 
 from whimbrel.archive.api import Capture, Reference, ResponseCapture, RevisitCapture
-from whimbrel.dedupe.api import Earlier
-from whimbrel.fetch.document import MemoryDocument
+from whimbrel.dedupe.api import FirstCapture
+from whimbrel.fetch.body import MemoryDocument
 from whimbrel.parse.api import Parsed, ParsedPage
 
 _NO_DIGEST: Final = sha1(b"", usedforsecurity=False).digest()
 """Of a body that must not be archived."""
 
 
-def captures_of(parsed: Parsed, earlier: Earlier | None, types: tuple[str, ...] = ()) -> tuple[Capture, ...]:
+def captures_of(parsed: Parsed, earlier: FirstCapture | None, types: tuple[str, ...] = ()) -> tuple[Capture, ...]:
     """Every answer that ended a URL's visits is kept, whatever its status. `earlier` is the capture that has the same
     payload; `types` are those whose bodies are kept, all when empty."""
     exchange, visit = parsed.exchange, parsed.visit

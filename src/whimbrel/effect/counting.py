@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from whimbrel.commit.counters import Counters, raised
+from whimbrel.commit.counters import Counters, increment
 from whimbrel.effect.latency import Latency
 from whimbrel.outcome import Outcome
 from whimbrel.result.work import SettledVisit
@@ -34,7 +34,7 @@ class Counting:
         if known and settled.captures:
             counters.recaptured += 1
         if result.status:
-            raised(counters.statuses, str(result.status))
+            increment(counters.statuses, str(result.status))
             self.latency.add(result.elapsed_s)
         self._count_outcome(settled.outcome, settled.reason)
 
@@ -48,15 +48,15 @@ class Counting:
     def count_refused(self, refused: Mapping[str, int]) -> None:
         """Links of one page that are not followed, by reason."""
         for reason, count in refused.items():
-            raised(self.counters.refused, reason, count)
+            increment(self.counters.refused, reason, count)
 
     def count_requeued(self, outcome: str, reason: str) -> None:
         """A URL that ended like this is visited once more."""
-        raised(self.counters.requeued.setdefault(outcome, {}), reason)
+        increment(self.counters.requeued.setdefault(outcome, {}), reason)
 
     def count_qualification(self, word: str) -> None:
-        raised(self.counters.qualifications, word)
+        increment(self.counters.qualifications, word)
 
     def _count_outcome(self, outcome: Outcome, reason: str) -> None:
-        raised(self.counters.outcomes, outcome.value)
-        raised(self.counters.reasons.setdefault(outcome.value, {}), reason)
+        increment(self.counters.outcomes, outcome.value)
+        increment(self.counters.reasons.setdefault(outcome.value, {}), reason)

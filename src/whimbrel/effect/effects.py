@@ -8,7 +8,7 @@ from whimbrel.archive.api import Capture
 from whimbrel.clock import Clock
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.journal import Journal
-from whimbrel.dedupe.api import ContentSeen, Earlier
+from whimbrel.dedupe.api import ContentSeen, FirstCapture
 from whimbrel.effect.capture import captures_of
 from whimbrel.effect.counting import Counting
 from whimbrel.effect.scope_lead import ScopeLeads
@@ -83,7 +83,7 @@ class Effects(Provider):
         return self.journal.counters
 
     def admit(self, found: Discovered) -> bool:
-        """Queue a URL; true when it was not known before. This is the only door into the frontier."""
+        """Queue a URL; true when it was not known before. Whatever finds new URLs brings them here."""
         verdict = self.frontier.add(found)
         if verdict == "too-many-queries":
             self._record_drop(found.url.text, verdict, found.source)
@@ -143,18 +143,18 @@ class Effects(Provider):
         if visit.token and (result.retry_after_s or asks_to_slow_down(result.status)):
             self.journal.hurry()
 
-    def decide(self, parsed: Parsed) -> tuple[Outcome, str, Earlier | None]:
+    def decide(self, parsed: Parsed) -> tuple[Outcome, str, FirstCapture | None]:
         """Outcome and reason of a visit, and the capture that brought its payload before. A payload is claimed here:
         another visit may have brought it since it was looked up. A subclass may know more of the document."""
         if not parsed.comparable:
             return parsed.outcome, parsed.reason, None
         url = parsed.visit.url.text
-        earlier = parsed.earlier or self.content.claim(parsed.digest, Earlier(url, parsed.exchange.started_s))
+        earlier = parsed.earlier or self.content.claim(parsed.digest, FirstCapture(url, parsed.exchange.started_s))
         if earlier is None:
             return parsed.outcome, parsed.reason, None
         return *classify_document(url, earlier.url), earlier
 
-    def keep(self, parsed: Parsed, earlier: Earlier | None) -> tuple[Capture, ...]:
+    def keep(self, parsed: Parsed, earlier: FirstCapture | None) -> tuple[Capture, ...]:
         """What the archive keeps of a visit whose outcome is final; `earlier` is the capture with the same payload. A
         subclass may keep something else."""
         return captures_of(parsed, earlier, self.config.mime)
@@ -179,7 +179,7 @@ class Effects(Provider):
         try:
             outcome = classify_refusal(visit.refusal)
             settled = SettledVisit(visit, outcome, visit.refusal, self.clock.wall_s())
-            result = VisitResult(trouble=visit.refusal if outcome is Outcome.FAILED else "", connected=False)
+            result = VisitResult(connected=False)
             self.frontier.finish(visit, result)
             self._record(settled, result)
         except BaseException:
@@ -195,10 +195,14 @@ class Effects(Provider):
             self._leads.add(route.target)
             self._follow(visit, self.router.redirect(visit, route.target))
             return
+        self._take(route, visit.url.text)
+
+    def _take(self, route: Route, source: str) -> None:
+        """Queue what was found, and keep account of what was not followed."""
         for found in route.found:
             self.admit(found)
         for cut in route.dropped:
-            self._drop(cut.url, cut.reason, visit.url.text)
+            self._drop(cut.url, cut.reason, source)
         self.counting.count_refused(route.refused)
         self.router.remember(route)
 
@@ -224,8 +228,8 @@ class Effects(Provider):
             self.frontier.qualified(name, found)
             if found.standing == "qualified":
                 sitemaps = self.router.sitemaps(name, found.sitemaps)
-                for proposed in self.router.propose(sitemaps, f"{name.site}/robots.txt", 1).found:
-                    self.admit(proposed)
+                source = f"{name.site}/robots.txt"
+                self._take(self.router.propose(sitemaps, source, 1), source)
         except BaseException:
             self.journal.abandon()
             raise

@@ -9,7 +9,7 @@ an unnamed file.
 `api.py` is the contract, `transports.py` chooses the transport by scheme. `curl.py` is the one for http and https, on
 libcurl. It owns a pool of handles (`handle.py`: one exchange at a time each, set up as `option.py` says), the wiring of
 libcurl into the event loop (`curl_loop.py`), and the limits on time that libcurl does not have (`patience.py`).
-`trouble.py` gives libcurl's errors their words, `head.py` reads and writes heads, `document.py` collects bodies,
+`trouble.py` gives libcurl's errors their words, `head.py` reads and writes heads, `body.py` collects bodies,
 `coding.py` takes content codings off them, and `network.py` judges addresses. `resolver.py` finds the addresses of
 hosts and owns the cache of answers.
 

@@ -9,7 +9,7 @@ import pycurl
 
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Done, Exchange, Response, Traffic
-from whimbrel.fetch.document import Collector
+from whimbrel.fetch.body import Collector
 from whimbrel.fetch.head import ResponseHead, read_head, request_head
 from whimbrel.fetch.network import Networks
 from whimbrel.fetch.option import CurlConfig, constant_options, curl_lines, header_lines

@@ -242,7 +242,7 @@ class Gate(RequestGate, Protocol):
     def blocks(self, host: str) -> bool:
         """Whether no request may be made to a host, or to a domain above it."""
 
-    def just_visited(self, slot: int | None = None) -> None:
+    def mark_visited(self, slot: int | None = None) -> None:
         """Every host of a slot, and every domain and address that is met through one, counts as visited at this
         moment: the slot was another process's until now. None means all slots: after a restart nobody knows what was
         under way."""

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-import msgspec
-
 from whimbrel.clock import Clock
 from whimbrel.flow import Needs, Provider
 from whimbrel.frontier.api import Gate, HostSummary, UrlSeen
@@ -26,9 +24,9 @@ from whimbrel.frontier.option import FrontierConfig
 from whimbrel.frontier.order import HOST_BYTES
 from whimbrel.frontier.queue import Queues
 from whimbrel.frontier.quota import QualifierQuota
-from whimbrel.frontier.rate import Rate
 from whimbrel.frontier.scheduler import ROUNDED_S, HostScheduler, is_over
 from whimbrel.frontier.slot import DiskSlotTransfer
+from whimbrel.frontier.speed_limit import Rate
 from whimbrel.observable import Observable
 from whimbrel.outcome import asks_to_slow_down
 from whimbrel.qualify.api import HostDue, Qualification
@@ -43,8 +41,6 @@ _LOST_S: Final = 1e-6
 """What may be lost between the monotonic clock and the wall's: they are told apart by ten digits more."""
 _TRIES: Final = 100
 """Hosts that one `take` looks at. When so many are stopped, others get a turn before it goes on."""
-_UNRULED_S: Final = 86_400.0
-"""For how long a host is qualified by the user's word."""
 
 
 class DiskFrontier(Provider, Observable):
@@ -83,7 +79,7 @@ class DiskFrontier(Provider, Observable):
         self.rate = Rate(config.max_pages_per_s, config.max_bytes_per_s)
         self.gate.listen(self._gate_changed)
         if found is not None:
-            self.gate.just_visited()
+            self.gate.mark_visited()
             self.rate.close(self.clock.now_s() + self.gate.host_delay_s(0.0, 0.0))
         self._meta.order = self._meta.order or config.order
         self.reconfigure(config)
@@ -314,9 +310,6 @@ class DiskFrontier(Provider, Observable):
 
     def qualified(self, name: HostName, found: Qualification) -> None:
         host = self._returned(name)
-        if host.record.unruled and found.reason == "robots-unreachable" and found.addresses:
-            until_s = self.clock.wall_s() + _UNRULED_S
-            found = msgspec.structs.replace(found, standing="qualified", until_s=until_s, robots="", reason="")
         self.table.qualify(host, found, self.gate.cut_note(found.crawl_delay_s))
         self._scheduler.wait(host)
         self._tell()

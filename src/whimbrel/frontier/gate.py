@@ -131,7 +131,7 @@ class PacedGate(Provider, Observable):
     def admit(self) -> None:
         self._shut = False
 
-    def just_visited(self, slot: int | None = None) -> None:
+    def mark_visited(self, slot: int | None = None) -> None:
         self._paces.lay_floor(slot, self.clock.now_s())
 
     def host_delay_s(

@@ -7,7 +7,7 @@ that is met through the hosts of one slot, counts as visited: after a restart, o
 from typing import Final
 
 from whimbrel.frontier.crowd import Crowd, recall, remember
-from whimbrel.frontier.delay import Delays
+from whimbrel.frontier.host_delay import Delays
 from whimbrel.frontier.option import GateConfig
 from whimbrel.frontier.pace import Pace, network_of
 from whimbrel.outcome import asks_to_slow_down

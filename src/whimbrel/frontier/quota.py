@@ -33,7 +33,7 @@ class QualifierQuota:
         if before is not None:
             before = msgspec.structs.replace(before, robots=robots)
         addresses_only = before is not None and before.standing == "qualified" and before.until_s > wall_s
-        self._due.append(HostDue(host.name, before, addresses_only))
+        self._due.append(HostDue(host.name, before, addresses_only, host.record.unruled))
 
     def take(self) -> HostDue | None:
         return self._due.popleft() if self._due else None

@@ -62,7 +62,7 @@ class DiskSlotTransfer:
         if chunk.last:
             self._derive(chunk.slot)
             self._begin_anew(slot_key(chunk.slot))
-            self._gate.just_visited(chunk.slot)
+            self._gate.mark_visited(chunk.slot)
             self._changed()
         return chunk
 

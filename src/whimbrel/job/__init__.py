@@ -6,7 +6,7 @@ crawl's parts must have.
 
 Options: `options.py` combines those of the job file, the environment and the command line; `value.py` checks them,
 `unit.py` reads durations and sizes, `setting.py` settings of single parts, `database.py` asks databases for seeds.
-`stored.py` is the job that a crawl's directory keeps, `legacy.py` reads what earlier versions wrote. `configure.py`
+`stored.py` is the job that a crawl's directory keeps, `legacy.py` reads what earlier versions wrote. `crawl_wiring.py`
 says which option goes to which part.
 
 Running: `crawl.py` takes a crawl's options, configures a wiring with them and runs it. `live_crawl.py` is a crawl while

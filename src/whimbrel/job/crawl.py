@@ -18,7 +18,7 @@ from whimbrel.error import UsageError
 from whimbrel.flow import Job, Plan, Registry, Report, Timeouts, check
 from whimbrel.frontier.disk import DiskFrontier
 from whimbrel.handle.rule import HandlerRules
-from whimbrel.job.configure import configured, seeds
+from whimbrel.job.crawl_wiring import configured, seeds
 from whimbrel.job.file_limit import allow_files
 from whimbrel.job.handling import handler_providers, rules_of
 from whimbrel.job.live_crawl import Attend, LiveCrawl, Say, Show
@@ -167,17 +167,10 @@ TIMEOUTS: Final = Timeouts(open_s=120.0, drain_s=120.0, close_s=600.0, change_s=
 async def _crawl(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -> RunResult:
     job, directory = running.job, running.directory
 
-    def interrupted() -> None:
-        if job.state == "draining":
-            job.abort("interrupted twice")
-        else:
-            running.say("stopping: waiting for the visits under way; interrupt again to end now")
-            job.stop()
-
-    stop.attach(interrupted)
+    stop.attach(job, running.say)
     if current_thread() is main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, interrupted)
+            asyncio.get_running_loop().add_signal_handler(number, stop.ask)
     began_s, before = time.monotonic(), _last(directory).counters.visits
     watcher = asyncio.create_task(_watch(running))
     try:

@@ -7,7 +7,7 @@ import msgspec
 
 from whimbrel.commit.committed import IMPORT_LIST
 from whimbrel.flow import check
-from whimbrel.job.configure import configured
+from whimbrel.job.crawl_wiring import configured
 from whimbrel.job.part_name import ROUTER
 from whimbrel.job.parts import registry
 from whimbrel.job.stored import stored_job

@@ -1,7 +1,7 @@
 """The effects of visits that others have made."""
 
 from whimbrel.archive.api import Capture
-from whimbrel.dedupe.api import Earlier
+from whimbrel.dedupe.api import FirstCapture
 from whimbrel.effect.effects import Effects
 from whimbrel.offline.record_capture import record_capture, restored
 from whimbrel.offline.warc_reader import ImportedExchange
@@ -17,7 +17,7 @@ class ImportEffects(Effects):
 
     via = "import"
 
-    def decide(self, parsed: Parsed) -> tuple[Outcome, str, Earlier | None]:
+    def decide(self, parsed: Parsed) -> tuple[Outcome, str, FirstCapture | None]:
         exchange = parsed.exchange
         original = exchange.original if isinstance(exchange, ImportedExchange) else None
         if original is None or parsed.outcome is not Outcome.STORED:
@@ -25,7 +25,7 @@ class ImportEffects(Effects):
         earlier = parsed.earlier or original
         return *classify_document(parsed.visit.url.text, earlier.url), earlier
 
-    def keep(self, parsed: Parsed, earlier: Earlier | None) -> tuple[Capture, ...]:
+    def keep(self, parsed: Parsed, earlier: FirstCapture | None) -> tuple[Capture, ...]:
         captures = super().keep(parsed, earlier)
         exchange = parsed.exchange
         if not isinstance(exchange, ImportedExchange):

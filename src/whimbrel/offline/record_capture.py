@@ -17,7 +17,7 @@ from whimbrel.archive.api import (
     ResponseCapture,
     RevisitCapture,
 )
-from whimbrel.fetch.document import MemoryDocument
+from whimbrel.fetch.body import MemoryDocument
 from whimbrel.offline.foreign_warc import ForeignRecord
 
 _SHA1_CHARS: Final = 32

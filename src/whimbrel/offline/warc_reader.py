@@ -6,9 +6,9 @@ from typing import Final
 
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.journal import Journal
-from whimbrel.dedupe.api import Earlier
+from whimbrel.dedupe.api import FirstCapture
 from whimbrel.fetch.api import Exchange, Fetched, Response
-from whimbrel.fetch.document import MemoryDocument
+from whimbrel.fetch.body import MemoryDocument
 from whimbrel.fetch.head import read_head
 from whimbrel.flow import Async, Config, Needs, Out
 from whimbrel.offline.foreign_warc import ForeignRecord, WarcPosition, record_at, records
@@ -23,7 +23,7 @@ class ImportedExchange(Exchange, frozen=True, gc=False):
     """An exchange that another program made, as its record tells of it."""
 
     record: ForeignRecord
-    original: Earlier | None = None
+    original: FirstCapture | None = None
     """The capture whose payload a revisit repeats; None where that is no document of http or https."""
 
 
@@ -135,11 +135,11 @@ class WarcReader(Async):
         position = self._positions.get(record.digest)
         return None if position is None else record_at(position)
 
-    def _capture_of(self, original: ForeignRecord) -> Earlier | None:
+    def _capture_of(self, original: ForeignRecord) -> FirstCapture | None:
         response = None if original.url is None else self._response(original, None)
         if original.url is None or response is None or not response.has_document:
             return None
-        return Earlier(original.url.text, original.at_s)
+        return FirstCapture(original.url.text, original.at_s)
 
     def _response(self, record: ForeignRecord, original: ForeignRecord | None) -> Response | None:
         if record.kind == "resource":

@@ -4,7 +4,8 @@ The *parser* takes a visit with its fingerprint (`parser.py`). A document is dec
 for its type (`dispatch.py`) and becomes a *page*: title, words, directives, links made absolute. Modules read HTML
 (`html.py`, by a tree, with its links in `html_links.py`; `stream.py`, tag by tag, where `guard.py` says that a tree
 could be made too dear), XML (`xml.py`, `sitemap.py`, `feed.py`) and text (`text.py`); `charset.py` finds out how a text
-is encoded. A user's parser can have more. `api.py` has the contract of modules and what they make.
+is encoded, `robots_directive.py` what pages ask of crawlers in robots meta tags and X-Robots-Tag. A user's parser can
+have more. `api.py` has the contract of modules and what they make.
 
 Nothing here is remembered from one document to the next but where links lead, and nothing that a server sends raises:
 trouble is a word on the page or the reason of the outcome. Whether links are followed, and whether the document is a

@@ -5,7 +5,7 @@ from typing import Any, Protocol, Self, overload
 
 import msgspec
 
-from whimbrel.dedupe.api import Earlier
+from whimbrel.dedupe.api import FirstCapture
 from whimbrel.fetch.api import Exchange
 from whimbrel.outcome import Outcome
 from whimbrel.url import Url
@@ -145,7 +145,7 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     """SHA-1 of the payload as received; empty when there is none."""
     comparable: bool = False
     """The document is long enough to be called a duplicate of another, or another of it."""
-    earlier: Earlier | None = None
+    earlier: FirstCapture | None = None
     """The capture that was known to have brought the same payload first, when it was looked up."""
     retry_after_s: float = 0.0
     """What the server asked us to wait; 0 when it did not."""

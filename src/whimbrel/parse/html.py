@@ -14,8 +14,8 @@ from whimbrel.parse.api import Links, ParsedPage
 from whimbrel.parse.charset import to_utf8
 from whimbrel.parse.guard import is_cheap
 from whimbrel.parse.html_links import MAX_ANCHOR, Harvest, Reading, fold, fold_lines, resolved
+from whimbrel.parse.robots_directive import directives
 from whimbrel.parse.stream import read_stream
-from whimbrel.qualify.directive import directives
 from whimbrel.url import Url
 from whimbrel.url.join import Joined
 

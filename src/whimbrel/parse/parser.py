@@ -14,7 +14,7 @@ from whimbrel.outcome.classify import classify, location
 from whimbrel.parse import dispatch
 from whimbrel.parse.api import Parsed, ParsedPage
 from whimbrel.parse.html_links import Reading
-from whimbrel.qualify.directive import header_directives
+from whimbrel.parse.robots_directive import header_directives
 from whimbrel.url import Url, resolve
 
 _NEVER_DUPLICATE: Final = 256

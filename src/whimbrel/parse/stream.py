@@ -13,7 +13,7 @@ from typing import Final
 
 from whimbrel.parse.api import Links, ParsedPage
 from whimbrel.parse.html_links import MAX_ANCHOR, Harvest, Reading, fold, fold_lines, resolved
-from whimbrel.qualify.directive import directives
+from whimbrel.parse.robots_directive import directives
 from whimbrel.url import Url
 
 # Possessive throughout: what does not match must fail at once, or a hostile tag would be tried in every way.

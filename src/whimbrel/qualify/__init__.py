@@ -1,14 +1,14 @@
 """Qualification: whether a host may be crawled, by which rules, and at which addresses.
 
 A *host* here is a site: scheme, host and port. The frontier finds one that is new, or whose qualification has run out,
-and sends it as a `HostDue` to the *qualifier* (`qualifier.py`), which runs one *procedure* (`procedure.py`) for it.
-The procedure asks DNS for the addresses, and each address in turn for robots.txt, in two rounds. A `RobotsFetcher`
-(`robots_fetch.py`) makes these requests; what one of them comes to is a `RobotsFinding`. The *verdict* (`verdict.py`)
-turns the finding, and what was known before, into a `Qualification`: qualified with rules or without, disqualified
-until a time, or disqualified for good. Unknown means no.
+and the traversal sends it as a `HostDue` to the *qualifier* (`qualifier.py`), which runs one *procedure*
+(`procedure.py`) for it. The procedure asks DNS for the addresses, and each address in turn for robots.txt, in two
+rounds. A `RobotsFetcher` (`robots_fetch.py`) makes these requests; what one of them comes to is a `RobotsFinding`. The
+*verdict* (`robots_policy.py`) turns the finding, and what was known before, into a `Qualification`: qualified with
+rules or without, disqualified until a time, or disqualified for good. Unknown means no.
 
-*Rules* (`robots.py`, which reads files with `record.py` and `body.py`) say whether a URL may be visited. *Directives*
-(`directive.py`) are what single pages ask for in robots meta tags and X-Robots-Tag.
+*Rules* (`robots.py`, with the records of `record.py` in a text that `robots_body.py` has decoded) say whether a URL may
+be visited.
 
 `api.py` has the contracts: what the qualifier asks of the gate (`RequestGate`) and where its answers go
 (`QualificationSink`). Nothing is kept here. The frontier owns the qualifications and writes them to disk with the rest

@@ -70,6 +70,8 @@ class HostDue(msgspec.Struct, frozen=True, gc=False):
     """The last qualification; None for a new host."""
     addresses_only: bool
     """The qualification still holds: only new addresses are asked for."""
+    without_robots: bool = False
+    """The operator says that it may be visited although its robots.txt cannot be obtained."""
 
 
 class QualificationSink(Protocol):

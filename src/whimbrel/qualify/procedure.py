@@ -8,7 +8,7 @@ from whimbrel.clock import Clock
 from whimbrel.fetch.api import Resolver, Transport
 from whimbrel.qualify.api import Qualification, RequestGate
 from whimbrel.qualify.robots_fetch import RobotsFetcher, RobotsFinding
-from whimbrel.qualify.verdict import Circumstance, QualifyConfig, fail, judge
+from whimbrel.qualify.robots_policy import Circumstance, QualifyConfig, fail, judge
 from whimbrel.url import Domains
 from whimbrel.visit import HostName
 
@@ -31,8 +31,11 @@ class Procedure:
         self._clock = clock
         self._fetcher = RobotsFetcher(resolver, transport, gate, clock, domains)
 
-    async def qualify(self, host: HostName, before: Qualification | None) -> Qualification:
-        """One attempt. `before` is the last qualification of the host, None for a new one."""
+    async def qualify(
+        self, host: HostName, before: Qualification | None, *, without_robots: bool = False
+    ) -> Qualification:
+        """One attempt. `before` is the last qualification of the host, None for a new one. `without_robots`: a
+        robots.txt that cannot be obtained counts as no rules."""
         found = await self._resolver.resolve(host.host)
         until_s = self._clock.wall_s() + found.ttl_s
         if not found.addresses:
@@ -40,7 +43,8 @@ class Procedure:
             return fail(self._config, "dns", RobotsFinding(), self._case(host, before, (), until_s, asked_at_s))
         asked_at_s = self._clock.wall_s()
         finding, addresses = await self._two_rounds(host, _familiar_first(found.addresses, before))
-        return judge(self._config, finding, self._case(host, before, addresses, until_s, asked_at_s))
+        case = self._case(host, before, addresses, until_s, asked_at_s)
+        return judge(self._config, finding, case, without_robots=without_robots)
 
     async def refresh(self, host: HostName, before: Qualification) -> Qualification:
         """New addresses, everything else as it was. A host without addresses is disqualified like any other."""

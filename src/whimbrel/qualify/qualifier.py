@@ -7,7 +7,7 @@ from whimbrel.fetch.api import Resolver, Transport
 from whimbrel.flow import Async, Delivery, In, Needs
 from whimbrel.qualify.api import GateShut, HostBlocked, HostDue, QualificationSink, RequestGate
 from whimbrel.qualify.procedure import Procedure
-from whimbrel.qualify.verdict import QualifyConfig
+from whimbrel.qualify.robots_policy import QualifyConfig
 from whimbrel.url import Domains
 
 
@@ -57,7 +57,7 @@ class Qualifier(Async):
             if due.addresses_only and due.before is not None:
                 found = await procedure.refresh(due.host, due.before)
             else:
-                found = await procedure.qualify(due.host, due.before)
+                found = await procedure.qualify(due.host, due.before, without_robots=due.without_robots)
         except (GateShut, HostBlocked):  # The host stays queued, and its turn comes again.
             self.hosts.unqualified(due.host)
             delivery.done()

@@ -10,12 +10,12 @@ import msgspec
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Exchange, Resolver, Response, Transport
 from whimbrel.outcome import asks_to_slow_down, retry_after_s
+from whimbrel.outcome.classify import REDIRECTS, location
 from whimbrel.qualify.api import HostBlocked, RequestGate
-from whimbrel.qualify.body import robots_text
+from whimbrel.qualify.robots_body import robots_text
 from whimbrel.url import Domains, Url, parse, resolve
 from whimbrel.visit import HostName, Request
 
-_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _MAX_OTHER_ADDRESSES: Final = 4
 """How many addresses of a host that a redirect names are tried."""
 
@@ -78,10 +78,10 @@ class RobotsFetcher:
                 return RobotsFinding(trouble="blocked", hops=hops)
             if exchange is None:
                 return RobotsFinding(trouble="dns", hops=hops)
-            finding, location = self._read(exchange, max_bytes, hops)
-            if location is None:
+            finding, sent_to = self._read(exchange, max_bytes, hops)
+            if sent_to is None:
                 return finding
-            target = resolve(url, location)
+            target = resolve(url, sent_to)
             if target is None:
                 return msgspec.structs.replace(finding, trouble="bad-redirect")
             url = target
@@ -127,7 +127,7 @@ class RobotsFetcher:
             _close(exchange)
         trouble = "undecodable" if text is None and 200 <= response.status < 300 else ""
         finding = RobotsFinding(response.status, text, trouble, self._retry_after_s(response), hops=hops)
-        return finding, (response.header("location") or "") if response.status in _REDIRECTS else None
+        return finding, location(response) if response.status in REDIRECTS else None
 
     def _retry_after_s(self, response: Response) -> float:
         if not asks_to_slow_down(response.status):

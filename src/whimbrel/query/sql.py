@@ -18,7 +18,7 @@ from whimbrel.error import UsageError, WhimbrelError
 from whimbrel.facts.api import FactsDamaged
 from whimbrel.flow import Config
 from whimbrel.query.function import add_functions, add_url_functions
-from whimbrel.query.near import add_near_duplicates, add_simhash
+from whimbrel.query.near_duplicate import add_near_duplicates, add_simhash
 from whimbrel.query.part import literals
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.view import make_views

@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from whimbrel.flow import Registry, Wiring
-from whimbrel.job.configure import settings_of
+from whimbrel.job.crawl_wiring import settings_of
 from whimbrel.job.options import CrawlOptions
 from whimbrel.job.parts import registry, wiring
 

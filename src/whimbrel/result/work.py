@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from whimbrel.archive.api import Capture, RevisitCapture
-from whimbrel.dedupe.api import Earlier
+from whimbrel.dedupe.api import FirstCapture
 from whimbrel.facts.row import EventRow, HostRow
 from whimbrel.fetch.api import Exchange
 from whimbrel.outcome import Outcome
@@ -27,13 +27,13 @@ class SettledVisit(msgspec.Struct, frozen=True, gc=False):
     """None when there was no document to read."""
     digest: bytes = b""
     """SHA-1 of the payload as received; empty when there is none."""
-    earlier: Earlier | None = None
+    earlier: FirstCapture | None = None
     """The capture that brought the same payload before."""
     redirect_to: str = ""
     handled: Handled | None = None
     """What handlers made of the page; None when none looked at it."""
     captures: tuple[Capture, ...] = ()
-    """None when nothing of it goes to the archive. The first is the answer; what was derived from it follows."""
+    """Empty when nothing of it goes to the archive. The first is the answer; what was derived from it follows."""
     retry_at_s: float = 0.0
     """When it is made again; 0 when it is not."""
     via: str = "fetch"

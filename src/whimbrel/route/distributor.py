@@ -1,4 +1,4 @@
-"""Decides for each link of a settled visit whether it is to be visited; pure but for a cache of decisions."""
+"""Decides for each link of a visit that was read whether it is to be visited; pure but for a cache of decisions."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ from whimbrel.route.router import Route, Router
 
 
 class Routed(msgspec.Struct, frozen=True, gc=False):
-    """A settled visit with what is to be done about its links: everything that one commit must hold."""
+    """A visit that was read with what is to be done about its links: everything that one commit must hold."""
 
     parsed: Parsed
     route: Route | None

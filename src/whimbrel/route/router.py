@@ -1,5 +1,6 @@
 """Which links are followed: kind, directives, scope, filters and limits, each a function of the link and its page."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final, Literal
 
@@ -199,11 +200,11 @@ class Router(Provider):
     def propose(self, texts: tuple[str, ...], source: str, depth: int) -> Route:
         """URLs that come from elsewhere than a page: sitemaps that robots.txt names."""
         draft = _Draft()
-        for text in texts:
-            url = parse(text)
-            if url is not None:
-                self._decide(PageLink(url.text, kind="sitemap"), source, depth, draft, near=False)
-        return draft.finish()
+        urls = (url for url in map(parse, texts) if url is not None)
+        refused = Counter(
+            self._decide(PageLink(url.text, kind="sitemap"), source, depth, draft, near=False) for url in urls
+        )
+        return draft.finish({reason: count for reason, count in refused.items() if reason})
 
     def remember(self, route: Route) -> None:
         """A route is settled: what it follows is known from now on."""

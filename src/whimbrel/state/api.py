@@ -1,6 +1,7 @@
 """The contract of the state: keys in spaces, changed in groups."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from whimbrel.error import Busy, Damaged, StorageTrouble, UsageError, WhimbrelError
@@ -97,8 +98,8 @@ class State(KeyValues, Protocol):
     def seal(self, number: int) -> "Group":
         """End the open group and begin the next. The sealed one stays visible until it is forgotten."""
 
-    def write(self, group: "Group") -> None:
-        """Make a sealed group durable, all of it or nothing.
+    def write(self, group: "Group", meta: Mapping[bytes, bytes] = MappingProxyType({})) -> None:
+        """Make a sealed group durable, all of it or nothing, and with it these keys of the space `meta`.
 
         After an OSError the state has `failed`: the group may be there or not. It may be written again once the state
         is reopened.

@@ -3,9 +3,10 @@
 import errno
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from whimbrel.flow import Config, Provider
@@ -16,6 +17,7 @@ from whimbrel.state.secret import crawl_secret
 FORMAT: Final = b"2"
 """Version of the keys and values; an upgrade rewrites what differs and then this."""
 FORMAT_KEY: Final = b"format"
+_NONE: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 _METADATA_BLOCK_BYTES: Final = 16_384
 _FILTER_SHARE: Final = 0.02
 """Of a write buffer."""
@@ -185,8 +187,8 @@ class RocksState(Provider):
         self._open = Group(number + 1)
         return group
 
-    def write(self, group: Group) -> None:
-        """Make a sealed group durable, all of it or nothing.
+    def write(self, group: Group, meta: Mapping[bytes, bytes] = _NONE) -> None:
+        """Make a sealed group durable, all of it or nothing, and with it these keys of the space `meta`.
 
         After an OSError the state has `failed`: the group may be there or not. It may be written again once the state
         is reopened.
@@ -200,6 +202,8 @@ class RocksState(Provider):
                 batch.delete(key, handles[space])
             else:
                 batch.put(key, value, handles[space])
+        for key, value in meta.items():
+            batch.put(key, value, handles["meta"])
         try:
             # Not a synced write: rocksdict keeps Python's lock during that, and everything would stand still.
             self._database.write(batch)

@@ -21,8 +21,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Path segments; empty ones do not count."""
     repeats: int | None = 2
     """How often a run of path segments may stand in a row."""
-    queries: int | None = 1000
-    """URLs of one `query_group`, first come, first served: the frontier counts them."""
     hops: int | None = 20
     """From a seed, a redirect being none."""
 

@@ -57,14 +57,20 @@ class Circumstance(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(past, failures=0) if past.standing == "for-good" else past
 
 
-def judge(config: QualifyConfig, finding: RobotsFinding, case: Circumstance) -> Qualification:
-    """The verdict on a host that was asked for its robots.txt."""
+def judge(
+    config: QualifyConfig, finding: RobotsFinding, case: Circumstance, *, without_robots: bool = False
+) -> Qualification:
+    """The verdict on a host that was asked for its robots.txt. `without_robots`: the operator says that one which
+    cannot be obtained counts as no rules."""
     lenient = config.robots == "rfc9309" and 400 <= finding.status < 500 and finding.status != 429
     if finding.text is not None:
         return _qualified(config, finding, case, finding.text)
     if finding.status in _NO_ROBOTS or lenient:
         return _qualified(config, finding, case, "")
     failed = fail(config, "private-address" if finding.refused else "robots-unreachable", finding, case)
+    if without_robots and not finding.refused and case.addresses:
+        until_s = case.now_s + config.recheck_s
+        return msgspec.structs.replace(failed, standing="qualified", until_s=until_s, robots="", reason="")
     # Who sent Retry-After wants to be left alone, whatever the rules were.
     keeps = finding.unreachable and not finding.refused and not finding.retry_after_s
     return _with_old_rules(config, failed, case.now_s) if keeps else failed

@@ -11,7 +11,7 @@ _PIECE_BYTES: Final = 1 << 30
 
 
 class MemoryDocument:
-    """Meets `api.Document`."""
+    """Meets `api.Body`."""
 
     __slots__ = ("_data",)
 
@@ -32,7 +32,7 @@ class MemoryDocument:
 
 
 class SpilledDocument:
-    """Meets `api.Document`. Owns a descriptor of a file that has no name, so nothing is left after a crash."""
+    """Meets `api.Body`. Owns a descriptor of a file that has no name, so nothing is left after a crash."""
 
     __slots__ = ("_descriptor", "_size")
 
