@@ -249,6 +249,19 @@ def test_damaged_and_strange_chunks_are_refused_and_nothing_changes(directory: P
     target.close()
 
 
+def test_a_slot_of_a_crawl_with_another_secret_is_refused_and_nothing_changes(directory: Path) -> None:
+    source, target = another(directory / "source"), another(directory / "target")
+    half_done(source)
+    before = all_pairs(target)
+    for slot in source.frontier.transfer.slots():
+        for chunk in source.frontier.transfer.export(slot):
+            with pytest.raises(SlotDamaged, match="with another secret"):
+                target.frontier.transfer.take_in(chunk)
+    assert all_pairs(target) == before
+    source.close()
+    target.close()
+
+
 def test_a_slot_that_is_being_visited_stays(directory: Path) -> None:
     rig = another(directory / "crawl")
     rig.add("http://a.example/")

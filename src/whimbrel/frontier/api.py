@@ -78,7 +78,7 @@ class SlotTransfer(Protocol):
         """A chunk of a slot that comes here; once more changes nothing. Until the last one the slot is not used and not
         counted, also after a restart, which wants the first one again; with it the slot's hosts begin to be visited,
         and all of them count as just visited. None of its hosts may be busy. Raises SlotDamaged, also when a chunk was
-        left out, and nothing has changed."""
+        left out or is of a crawl with another secret, and nothing has changed."""
 
     def delete(self, slot: int, most: int) -> int:
         """Delete about so many keys of a slot; returns how many, 0 when nothing is left. None of its hosts may be busy.

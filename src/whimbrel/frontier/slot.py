@@ -14,7 +14,16 @@ from whimbrel.frontier.order import end_of, retry_key
 from whimbrel.frontier.queue import Queues
 from whimbrel.frontier.scheduler import HostScheduler
 from whimbrel.state.api import SLOT_SPACES, State
-from whimbrel.state.slot import SlotChunk, SlotDamaged, export_slot, list_slots, read_chunk, slot_key, slot_pairs
+from whimbrel.state.slot import (
+    SlotChunk,
+    SlotDamaged,
+    crawl_mark,
+    export_slot,
+    list_slots,
+    read_chunk,
+    slot_key,
+    slot_pairs,
+)
 
 _AT_ONCE: Final = 1_000
 _COUNTS: Final = "slots"
@@ -53,6 +62,11 @@ class DiskSlotTransfer:
 
     def take_in(self, data: bytes) -> SlotChunk:
         chunk = read_chunk(data)
+        if chunk.crawl != crawl_mark(self._state):
+            raise SlotDamaged(
+                f"a chunk of slot {chunk.slot} comes from a crawl with another secret: its URLs would be unknown here. "
+                "Nothing was taken over; begin this crawl with the other one's file `secret`"
+            )
         self._table.check_idle(slot_key(chunk.slot))
         self._check_order(chunk)
         # The counts of a slot that is not whole yet would keep the crawl from its end: they follow from the hosts.

@@ -7,6 +7,7 @@ not among them: what they hold follows from the others, and `frontier/slot.py` k
 
 import zlib
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Final
 
 import msgspec
@@ -41,6 +42,8 @@ class SlotChunk(msgspec.Struct, frozen=True, array_like=True):
     space: str
     """Empty in the last one."""
     pairs: list[tuple[bytes, bytes]]
+    crawl: bytes
+    """Tells whose secret its keys were made with, and not the secret."""
 
     @property
     def last(self) -> bool:
@@ -76,14 +79,19 @@ def slot_pairs(state: State, space: str, slot: int, start: bytes = b"") -> Itera
         start = pairs[-1][0] + b"\0"
 
 
+def crawl_mark(state: State) -> bytes:
+    """What the chunks of one crawl have in common."""
+    return blake2b(state.secret, digest_size=8, person=b"crawl").digest()
+
+
 def export_slot(state: State, slot: int) -> Iterator[bytes]:
     """The chunks of a slot, which must not change until the last one is there."""
-    number = 0
+    number, crawl = 0, crawl_mark(state)
     for space in SLOT_SPACES:
         for pairs in slot_pairs(state, space, slot):
-            yield _packed(SlotChunk(int(FORMAT), slot, number, space, pairs))
+            yield _packed(SlotChunk(int(FORMAT), slot, number, space, pairs, crawl))
             number += 1
-    yield _packed(SlotChunk(int(FORMAT), slot, number, "", []))
+    yield _packed(SlotChunk(int(FORMAT), slot, number, "", [], crawl))
 
 
 def _packed(chunk: SlotChunk) -> bytes:
