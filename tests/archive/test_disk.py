@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.disk import Disk, DiskFile
+from whimbrel.durable_file import Disk, DiskFile
 
 
 class Hesitant(DiskFile):

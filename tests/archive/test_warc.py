@@ -16,7 +16,7 @@ from whimbrel.archive.cdxj import index_path
 from whimbrel.archive.read import read_capture, read_records
 from whimbrel.archive.verify import verify
 from whimbrel.archive.warc import ArchiveConfig, WarcArchive
-from whimbrel.disk import Disk, DiskFile
+from whimbrel.durable_file import Disk, DiskFile
 
 FIRST, SECOND = "archive/whimbrel-00001.warc.gz", "archive/whimbrel-00002.warc.gz"
 

@@ -12,7 +12,7 @@ from whimbrel.commit.committed import Committed
 from whimbrel.commit.committer import Committer, Settings
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.recovery import last_commit
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.result.work import Work
 from whimbrel.state.rocks import RocksConfig, RocksState

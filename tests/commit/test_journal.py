@@ -16,7 +16,7 @@ from whimbrel.archive.api import ResponseCapture
 from whimbrel.clock import SystemClock
 from whimbrel.commit.committed import Committed, read_committed
 from whimbrel.commit.journal import Journal, JournalConfig, JournalError
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 from whimbrel.fetch.api import Exchange, Response
 from whimbrel.fetch.body import MemoryDocument
 from whimbrel.outcome import Outcome

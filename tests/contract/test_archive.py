@@ -16,7 +16,7 @@ from whimbrel.archive.api import Archive, ArchiveDamaged, Capture, RecordPlace, 
 from whimbrel.archive.read import read_capture
 from whimbrel.archive.verify import verify
 from whimbrel.archive.warc import ArchiveConfig, WarcArchive
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 
 SEGMENT_BYTES = 10_000
 Make = Callable[[Path, Disk], Archive]

@@ -15,7 +15,7 @@ import pytest
 
 from tests.archive.test_warc import SmallDisk
 from tests.facts import sample
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 from whimbrel.facts.api import Facts, FactsDamaged
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.query.snapshot import Snapshot

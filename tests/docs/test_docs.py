@@ -19,7 +19,7 @@ import typer.testing
 import whimbrel
 from whimbrel.cli import control
 from whimbrel.commit.crash import POINTS
-from whimbrel.control import api, health
+from whimbrel.control import api, warning
 from whimbrel.control.openapi import description
 from whimbrel.facts.api import TABLES
 from whimbrel.flow import error as errors
@@ -147,7 +147,7 @@ def test_everything_that_can_be_asked_over_http_is_in_the_guide_to_control() -> 
 
 
 def test_every_warning_is_in_the_guide_for_operators_in_the_order_of_its_weight() -> None:
-    codes = re.findall(r'Warning_\(\s*"([a-z-]+)"', Path(health.__file__).read_text())
+    codes = re.findall(r'Warning_\(\s*"([a-z-]+)"', Path(warning.__file__).read_text())
     text = (DOCS / "operator.md").read_text()
     rows = re.findall(r"^\| `([a-z-]+)` \| .+ \| .+ \|$", text, re.MULTILINE)
     assert len(codes) >= 9
@@ -278,3 +278,12 @@ def test_the_table_of_contracts_names_every_suite_and_protocols_that_exist() -> 
     for module, protocol in re.findall(r"^\|[^|]*\| `([\w/]+\.py)` `(\w+)` \|", text, re.MULTILINE):
         source = (ROOT / "src" / "whimbrel" / module).read_text()
         assert re.search(rf"^class {protocol}\(.*Protocol", source, re.MULTILINE), f"{module} has no {protocol}"
+
+
+def test_the_map_names_files_that_exist() -> None:
+    rows = re.findall(r"^\| (`[^|]*) \|[^|]*\|([^|]*)\|$", (ROOT / "docs" / "map.md").read_text(), re.MULTILINE)
+    assert len(rows) > 15
+    for folders, text in rows:
+        for name in re.findall(r"`([\w/]+\.py)`", text):
+            places = [name] if "/" in name else [f"{folder}/{name}" for folder in re.findall(r"`(\w+)`", folders)]
+            assert any((ROOT / "src" / "whimbrel" / place).is_file() for place in places), f"{folders}: no {name}"

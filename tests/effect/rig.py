@@ -11,7 +11,7 @@ from whimbrel.fetch.api import Exchange, Response
 from whimbrel.fetch.body import MemoryDocument
 from whimbrel.flow import Provider, check
 from whimbrel.flow.graph import Graph
-from whimbrel.frontier.disk import DiskFrontier
+from whimbrel.frontier.disk_frontier import DiskFrontier
 from whimbrel.job.crawl_wiring import configured
 from whimbrel.job.options import CrawlOptions
 from whimbrel.job.parts import registry

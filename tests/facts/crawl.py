@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from tests.facts import sample
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.query.snapshot import Snapshot
 

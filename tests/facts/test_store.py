@@ -12,7 +12,7 @@ import pytest
 
 from tests.facts import sample
 from tests.facts.crawl import NOTHING, Published, commit, commit_nothing, expected, files, open_facts, shown, wait
-from whimbrel.disk import Disk, DiskFile
+from whimbrel.durable_file import Disk, DiskFile
 from whimbrel.facts.api import Facts, FactsDamaged
 from whimbrel.facts.parquet import convert, row_count_problem, rows_by_commit
 from whimbrel.facts.store import ParquetFacts

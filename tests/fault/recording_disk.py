@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from whimbrel.disk import Disk, DiskFile
+from whimbrel.durable_file import Disk, DiskFile
 
 
 class Keep(Enum):

@@ -14,7 +14,7 @@ from whimbrel.commit.committed import read_committed
 from whimbrel.commit.committer import Committer, Settings
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.recovery import last_commit
-from whimbrel.disk import Disk, DiskFile
+from whimbrel.durable_file import Disk, DiskFile
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.result.work import Work
 from whimbrel.state.group import Group

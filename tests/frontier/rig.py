@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tests.frontier.clock import VirtualClock
-from whimbrel.frontier.disk import DiskFrontier
+from whimbrel.frontier.disk_frontier import DiskFrontier
 from whimbrel.frontier.gate import PacedGate
 from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.frontier.permit import LocalPermits

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whimbrel.job.crawl_wiring import configured, seeds, settings_of, user_agent
+from whimbrel.job.crawl_wiring import configured, seeds, settings_of
 from whimbrel.job.options import CrawlOptions, OptionError, combined, environment, job_text, read_job
 from whimbrel.job.parts import registry
 from whimbrel.job.setting import parsed_settings
 from whimbrel.job.stored import stored_job
 from whimbrel.job.unit import UnitError, duration_s, size_bytes
+from whimbrel.job.user_agent import user_agent
 
 
 def test_the_later_layer_wins_and_each_value_keeps_its_origin(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whimbrel.qualify.record import product_token, read_records
 from whimbrel.qualify.robots import MAX_WILDCARDS, RobotsRules
 from whimbrel.qualify.robots_body import robots_text
+from whimbrel.qualify.robots_lines import product_token, read_records
 
 SITE = "https://h.test"
 

@@ -14,7 +14,7 @@ from tests.facts.crawl import open_facts, wait
 from tests.facts.format_1 import PAGE, TWIN
 from tests.query.test_sql import ask
 from whimbrel.commit.committed import publish, read_committed
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 from whimbrel.facts.api import TABLES
 from whimbrel.facts.batch import arrow_table
 from whimbrel.facts.identity import url_id

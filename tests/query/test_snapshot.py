@@ -8,9 +8,9 @@ import pytest
 
 from tests.facts.crawl import NOTHING, Published, commit, expected, open_facts, shown, wait
 from whimbrel.commit.committed import Committed, NotACrawl, publish
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 from whimbrel.facts.api import FactsDamaged
-from whimbrel.query.latest import latest_snapshot
+from whimbrel.query.open_snapshot import latest_snapshot
 from whimbrel.query.snapshot import Snapshot, SnapshotGone
 from whimbrel.query.sql import Query, QueryConfig
 

@@ -18,7 +18,7 @@ from isal import isal_zlib
 from whimbrel.archive.api import RecordPlace
 from whimbrel.archive.head import parse_head
 from whimbrel.archive.read import WarcRecord, read_records
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 from whimbrel.url.surt import surt
 
 _EXCHANGES = ("response", "revisit")

@@ -17,7 +17,7 @@ from whimbrel.archive.record import (
     warc_date,
     warcinfo_record,
 )
-from whimbrel.disk import Disk, DiskFile
+from whimbrel.durable_file import Disk, DiskFile
 from whimbrel.flow import Config
 from whimbrel.url import restore
 from whimbrel.url.surt import surt_of

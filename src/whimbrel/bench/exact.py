@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from whimbrel.query.latest import latest_snapshot
+from whimbrel.query.open_snapshot import latest_snapshot
 from whimbrel.query.sql import Query, QueryConfig
 from whimbrel.simweb.truth import Truth, TruthLimits, TruthOptions
 from whimbrel.simweb.web import Web

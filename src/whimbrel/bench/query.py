@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from whimbrel.commit.committed import Committed, publish
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 
 QUESTIONS: Final = {
     "group-by": "SELECT host, count(*), sum(length) FROM pages GROUP BY host ORDER BY 2 DESC LIMIT 20",

@@ -8,7 +8,7 @@ import typer
 
 from whimbrel.cli.argv import with_default
 from whimbrel.error import WhimbrelError
-from whimbrel.job.memory import tune_memory
+from whimbrel.job.process_tuning import tune_memory
 from whimbrel.version import __version__
 
 _COMMANDS: Final = {

@@ -36,7 +36,7 @@ def query(
 
     Exit codes: 0 answered, 1 the question failed or took too long, 2 usage: no crawl there, or not a single SELECT.
     """
-    from whimbrel.query.latest import latest_snapshot
+    from whimbrel.query.open_snapshot import latest_snapshot
     from whimbrel.query.sql import Query, QueryConfig
 
     if form is Format.PARQUET and sys.stdout.isatty():

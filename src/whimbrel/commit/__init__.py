@@ -10,13 +10,14 @@ it seals it and hands it to the *committer* (`committer.py`), on a thread of its
    RocksDB, synced, as one batch;
 4. publish the description as the file COMMITTED, for readers.
 
-The description lists the SHA-256 of every file that is complete (`digest.py`), and `verify.py` compares them.
+Before the disk is full the crawl pauses (`free_space.py`). The description lists the SHA-256 of every file that is
+complete (`digest.py`), and `verify.py` compares them.
 
-Step 3 is the commit. Whatever happens before it is cut away at the next start (`recovery.py`); whatever happens
-after it is repeated. Only after step 4 are parts told (`Journal.after_commit`), spill files given back, and checkpoints
-over. After an error of the disk the same group is tried again from where it was: before step 3 the files are cut back,
-after it only the rest is repeated. When step 3 itself failed nobody knows whether it worked: the database is opened
-again, and says. Meanwhile the journal is *behind*, and the traversal lets nothing out.
+Step 3 is the commit. Whatever happens before it is cut away at the next start (`recovery.py`); whatever happens after
+it is repeated. Only after step 4 are parts told (`Journal.after_commit`), spill files given back, and checkpoints over.
+After an error of the disk the same group is tried again from where it was: before step 3 the files are cut back, after
+it only the rest is repeated. When step 3 itself failed nobody knows whether it worked: the database is opened again,
+and says. Meanwhile the journal is *behind*, and the traversal lets nothing out.
 
 `upgrade.py` takes a state of the format before to this one. `crash.py` names the points between the steps, so that
 tests can die at each of them.

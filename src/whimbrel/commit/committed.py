@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from whimbrel.commit.counters import Counters, counters_of_format_1
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 from whimbrel.error import Damaged, UsageError, WhimbrelError
 
 NAME: Final = "COMMITTED"

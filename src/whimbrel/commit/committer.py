@@ -1,7 +1,6 @@
 """The steps of one commit, on the committer's thread."""
 
 import errno
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +11,9 @@ from whimbrel.archive.api import Archive, MetadataCapture, RecordPlace
 from whimbrel.commit.committed import Committed, publish
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.digest import CATCH_UP_BYTES, FileDigests
+from whimbrel.commit.free_space import check_free_space
 from whimbrel.commit.recovery import META_KEY, check_listed, cut_back, keep_job, last_commit
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 from whimbrel.facts.api import Facts
 from whimbrel.facts.identity import UrlIds
 from whimbrel.result.rows import rows
@@ -66,7 +66,7 @@ class Committer:
             if self._dirty:
                 self._tidy()
             if self.last.number < group.number:
-                self._check_room(settings.reserve_bytes)
+                check_free_space(self._directory, settings.reserve_bytes)
                 self._make_durable(group, work, settings, describe)
             self._publish()
             settings.crash.reach("published")
@@ -148,15 +148,6 @@ class Committer:
             placed = [(capture, next(found)) for capture in settled.captures]
             places.append(next((place for capture, place in placed if not isinstance(capture, MetadataCapture)), None))
         return places
-
-    def _check_room(self, reserve_bytes: int) -> None:
-        """A full disk is met before it is full: RocksDB and others need some room to tidy up."""
-        found = os.statvfs(self._directory)
-        free = found.f_bavail * found.f_frsize
-        if free < reserve_bytes:
-            raise OSError(
-                errno.ENOSPC, f"{free / 1e6:,.0f} MB free of the {reserve_bytes / 1e6:,.0f} MB kept in reserve"
-            )
 
     def _publish(self) -> None:
         """The name need not be durable: a start publishes again. But nobody should find a commit that lists files

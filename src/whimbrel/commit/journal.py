@@ -17,7 +17,7 @@ from whimbrel.commit.committer import Committer, Settings
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.recovery import last_commit
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 from whimbrel.error import StorageTrouble
 from whimbrel.facts.api import Facts
 from whimbrel.facts.row import EventRow, HostRow

@@ -9,7 +9,7 @@ import msgspec
 
 from whimbrel.archive.api import Archive
 from whimbrel.commit.committed import Committed, decoded
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 from whimbrel.error import Damaged
 from whimbrel.facts.api import Facts
 

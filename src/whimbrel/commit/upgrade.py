@@ -22,7 +22,7 @@ from whimbrel.commit.crash import Crash
 from whimbrel.commit.recovery import last_commit
 from whimbrel.dedupe.api import FirstCapture
 from whimbrel.dedupe.rocks import content_key
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 from whimbrel.facts.identity import url_id
 from whimbrel.frontier.entry import UrlRecord, decode_entry, encode_url
 from whimbrel.frontier.host import HostTable, decode_host, encode_host
@@ -73,6 +73,11 @@ def upgrade(directory: Path, *, by_domain: bool, say: Say, crash: Crash) -> Upgr
         shutil.rmtree(places.new, ignore_errors=True)
         with _OldState(places.state) as old:
             done = asyncio.run(_copied(directory, places.new, old, by_domain=by_domain, say=say))
+        if done.urls < done.known:
+            raise StateDamaged(
+                f"{directory} knows {done.known:,} URLs, and its tables and queues have only {done.urls:,} of them: a "
+                f"table is damaged. Nothing was changed; `whimbrel verify {directory}` names it, bring it back"
+            )
         crash.reach("upgrade-copied")
         disk = Disk()
         disk.fsync_directory(places.new)

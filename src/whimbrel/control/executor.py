@@ -29,7 +29,7 @@ from whimbrel.control.api import (
     Unpause,
     name_of,
 )
-from whimbrel.control.failure import Failed, failures
+from whimbrel.control.requeue import Failed, failures
 from whimbrel.control.rewire import OWN_WIRING, added, removed, wiring_of
 from whimbrel.flow import ChangeFailed, FlowError, check
 from whimbrel.flow.toml import wiring_text

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from whimbrel.control.health import Vitals, Warning_, warnings
 from whimbrel.control.machine import cpu_s, memory_bytes, memory_limit_bytes, stored_bytes
+from whimbrel.control.warning import Vitals, Warning_, warnings
 from whimbrel.flow import Sync
 from whimbrel.flow.graph import component_of
 from whimbrel.flow.wiring import used_name

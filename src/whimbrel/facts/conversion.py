@@ -6,7 +6,7 @@ Encoding and compression happen inside pyarrow without Python's lock, so that co
 from pathlib import Path
 from threading import Event, Thread
 
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 
 
 class Conversion:

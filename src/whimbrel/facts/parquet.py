@@ -15,7 +15,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from whimbrel.disk import Disk, DiskFile
+from whimbrel.durable_file import Disk, DiskFile
 from whimbrel.facts.api import TABLES
 from whimbrel.facts.batch import read_payload_tables
 from whimbrel.facts.frame import Head, heads, mapped_payload

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whimbrel.disk import Disk, DiskFile
+from whimbrel.durable_file import Disk, DiskFile
 from whimbrel.facts.arrow_import import load_arrow
 from whimbrel.facts.check import check_parquet, check_surplus, check_tail, check_unlisted_tail
 from whimbrel.facts.conversion import Conversion

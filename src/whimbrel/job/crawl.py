@@ -16,16 +16,15 @@ from whimbrel.commit.crash import Crash
 from whimbrel.commit.upgrade import OLD, upgrade
 from whimbrel.error import UsageError
 from whimbrel.flow import Job, Plan, Registry, Report, Timeouts, check
-from whimbrel.frontier.disk import DiskFrontier
 from whimbrel.handle.rule import HandlerRules
+from whimbrel.job.crawl_limit import limit_reached, limit_that_ended
 from whimbrel.job.crawl_wiring import configured, seeds
 from whimbrel.job.file_limit import allow_files
 from whimbrel.job.handling import handler_providers, rules_of
 from whimbrel.job.live_crawl import Attend, LiveCrawl, Say, Show
 from whimbrel.job.options import JOB_FILE, OptionError, ResolvedOptions
-from whimbrel.job.part_name import FRONTIER
 from whimbrel.job.parts import registry
-from whimbrel.job.progress import Progress, RunResult, final
+from whimbrel.job.progress import RunResult, final
 from whimbrel.job.stop import StopRequest
 from whimbrel.job.stored import keep_job, stored_job
 
@@ -183,7 +182,7 @@ async def _crawl(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -
     progress = final(committed, time.monotonic() - began_s, before)
     running.show(progress)
     # A frontier that was never opened has counted nothing.
-    limit = "" if report.state == "failed" else _limit(running.given, job, progress)
+    limit = "" if report.state == "failed" else limit_that_ended(running.given, job, progress)
     return RunResult(report=report, progress=progress, committed=committed, limit=limit)
 
 
@@ -206,26 +205,10 @@ async def _watch(running: LiveCrawl) -> None:
         if progress.trouble != trouble:
             trouble = progress.trouble
             running.say(_advice(trouble, running.directory) if trouble else "the disk takes data again: going on")
-        reached = _reached(running.given, progress)
+        reached = limit_reached(running.given, progress)
         if reached and running.job.state == "running":
             running.say(f"stopping: {reached} is reached")
             running.job.stop()
-
-
-def _limit(given: ResolvedOptions, job: Job, final: Progress) -> str:
-    frontier = job.graph.providers.get(FRONTIER)
-    if isinstance(frontier, DiskFrontier) and frontier.exhausted:
-        return f"--max-pages {frontier.page_limit}"
-    return _reached(given, final)
-
-
-def _reached(given: ResolvedOptions, progress: Progress) -> str:
-    options = given.options
-    if options.max_time is not None and progress.elapsed_s >= options.max_time:
-        return f"--max-time {options.max_time:g}s"
-    if options.max_bytes is not None and progress.bytes >= options.max_bytes:
-        return f"--max-bytes {options.max_bytes}"
-    return ""
 
 
 def _advice(trouble: str, directory: Path) -> str:

@@ -12,10 +12,11 @@ from whimbrel.flow.wiring import Wiring
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.job.handling import rules_of, with_handlers
 from whimbrel.job.legacy import current_wiring
+from whimbrel.job.option_check import is_pattern
 from whimbrel.job.options import CrawlOptions, OptionError
 from whimbrel.job.part_name import VISITS
 from whimbrel.job.parts import wiring
-from whimbrel.job.value import is_pattern
+from whimbrel.job.user_agent import product_token, user_agent
 from whimbrel.url import Url, parse
 from whimbrel.version import __version__
 
@@ -98,7 +99,7 @@ def _has(kind: type[Part], key: str) -> bool:
 def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, Any]]:
     """For each part the settings that the options decide."""
     agent = user_agent(options)
-    token = re.split(r"[/\s]", agent, maxsplit=1)[0].lower()
+    token = product_token(agent)
     broad = options.mode == "broad"
     block = tuple(name for name in options.block if not is_pattern(name))
     refuse = tuple(name for name in options.block if is_pattern(name))
@@ -153,12 +154,6 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
 
 def _hops(options: CrawlOptions) -> int:
     return MOST_HOPS if options.follow == "links" else 0
-
-
-def user_agent(options: CrawlOptions) -> str:
-    """The name in full, with the contact where it was given: `whimbrel/0.3 (+https://example.org/bot)`."""
-    name = options.user_agent or f"whimbrel/{__version__}"
-    return name if not options.contact or "(" in name else f"{name} (+{options.contact})"
 
 
 def seeds(options: CrawlOptions) -> list[Url]:

@@ -10,7 +10,7 @@ from whimbrel.effect.effects import Effects
 from whimbrel.effect.seeding import Seeding
 from whimbrel.flow import Job, Registry
 from whimbrel.frontier.api import Frontier, Gate
-from whimbrel.frontier.disk import DiskFrontier
+from whimbrel.frontier.disk_frontier import DiskFrontier
 from whimbrel.frontier.gate import PacedGate
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.job import part_name

@@ -18,8 +18,8 @@ import msgspec
 
 from whimbrel.error import UsageError
 from whimbrel.job.legacy import current_settings
+from whimbrel.job.option_check import trouble
 from whimbrel.job.unit import UnitError, duration_s, size_bytes
-from whimbrel.job.value import trouble
 
 ENVIRONMENT: Final = "WHIMBREL_"
 JOB_FILE: Final = "job.toml"

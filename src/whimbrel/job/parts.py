@@ -22,7 +22,7 @@ _PROVIDERS: Final = {
     "bloom-seen": "whimbrel.frontier.seen:BloomSeen",
     "curl-transport": "whimbrel.fetch.curl:CurlTransport",
     "disk-content": "whimbrel.dedupe.rocks:RocksContent",
-    "disk-frontier": "whimbrel.frontier.disk:DiskFrontier",
+    "disk-frontier": "whimbrel.frontier.disk_frontier:DiskFrontier",
     "disk-seen": "whimbrel.frontier.seen:DiskSeen",
     "dns-resolver": "whimbrel.fetch.resolver:DnsResolver",
     "effects": "whimbrel.effect.effects:Effects",

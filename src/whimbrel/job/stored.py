@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 from whimbrel.job.options import JOB_FILE, ResolvedOptions, combined, job_text, read_job
 
 _SECTION: Final = re.compile(r"\[set\.(.+)\]")

@@ -23,7 +23,7 @@ _AT = r"regexp_replace(url, '^https?://([^/:]*)(:[0-9]+)?', '\1')"
 
 def story_of(directory: Path, url: Url) -> dict[str, Any]:
     """As far as it is committed."""
-    from whimbrel.query.latest import latest_snapshot
+    from whimbrel.query.open_snapshot import latest_snapshot
     from whimbrel.query.sql import Query, QueryConfig
 
     text = url.text.replace("'", "''")

@@ -25,7 +25,7 @@ from whimbrel.handle.runner import handler_code
 from whimbrel.job.crawl import upgrade_state
 from whimbrel.job.options import JOB_FILE
 from whimbrel.job.stored import stored_job
-from whimbrel.query.latest import latest_snapshot
+from whimbrel.query.open_snapshot import latest_snapshot
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.sql import Query, QueryConfig
 from whimbrel.state.rocks import RocksConfig, RocksState

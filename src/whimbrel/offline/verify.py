@@ -28,7 +28,7 @@ def problems(directory: Path, committed: Committed) -> list[Problem]:
 def _tables(directory: Path, committed: Committed) -> Iterator[Problem]:
     """Each capture has an id and a record of its own, and a visit; each page stands once; what links, items and
     duplicates name is there; every URL has one final outcome, unless it was captured again; counts agree."""
-    from whimbrel.query.latest import latest_snapshot
+    from whimbrel.query.open_snapshot import latest_snapshot
     from whimbrel.query.sql import Query, QueryConfig
 
     stored = sum(committed.counters.outcomes.get(outcome, 0) for outcome in ("stored", "duplicate"))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from whimbrel.qualify.record import product_token
+from whimbrel.qualify.robots_lines import product_token
 
 _WORDS: Final = frozenset(
     {"nofollow", "noindex", "noarchive", "nocache", "nosnippet", "noimageindex", "notranslate", "noai", "noimageai"}

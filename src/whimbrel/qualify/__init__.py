@@ -7,8 +7,8 @@ rounds. A `RobotsFetcher` (`robots_fetch.py`) makes these requests; what one of 
 *verdict* (`robots_policy.py`) turns the finding, and what was known before, into a `Qualification`: qualified with
 rules or without, disqualified until a time, or disqualified for good. Unknown means no.
 
-*Rules* (`robots.py`, with the records of `record.py` in a text that `robots_body.py` has decoded) say whether a URL may
-be visited.
+*Rules* (`robots.py`, with the records of `robots_lines.py` in a text that `robots_body.py` has decoded) say whether a
+URL may be visited.
 
 `api.py` has the contracts: what the qualifier asks of the gate (`RequestGate`) and where its answers go
 (`QualificationSink`). Nothing is kept here. The frontier owns the qualifications and writes them to disk with the rest

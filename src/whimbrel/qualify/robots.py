@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from protego import Protego
 
-from whimbrel.qualify.record import Records, read_records
+from whimbrel.qualify.robots_lines import Records, read_records
 
 MAX_WILDCARDS: Final = 5_000
 """`*` and `$` in all patterns together: such patterns are tried one by one, and a piece between two stars costs as much

@@ -1,9 +1,9 @@
 """Questions to a crawl, while it runs or afterwards, in SQL.
 
 A *snapshot* is what one published commit lists: Parquet files, and tails up to their committed lengths (`snapshot.py`,
-`latest.py`). A *query* is a DuckDB in memory with one view per table over a snapshot (`sql.py`). It answers a single
-SELECT, within limits of memory and time, and can reach no file but the snapshot's: SQL often comes from other people,
-and so does what the pages say. `render.py` writes an answer in the formats that `format.py` names.
+`open_snapshot.py`). A *query* is a DuckDB in memory with one view per table over a snapshot (`sql.py`). It answers a
+single SELECT, within limits of memory and time, and can reach no file but the snapshot's: SQL often comes from other
+people, and so does what the pages say. `render.py` writes an answer in the formats that `format.py` names.
 
 `CrawlData` is the same for programs: answers (`crawl_data.py`, `rows.py`), and *documents*, which are rows together
 with their bodies from the archive (`document.py`). What SQL can say of URLs and documents beyond DuckDB's own is in

@@ -27,7 +27,7 @@ _KINDS: Final = {
 def backlog(directory: Path) -> list[str]:
     """One line for each kind of wait. Without DuckDB, which would be the largest thing that a small crawl loads; and in
     little memory, since it is asked at the end of every crawl."""
-    from whimbrel.query.latest import latest_snapshot
+    from whimbrel.query.open_snapshot import latest_snapshot
 
     found: dict[str, _Kind] = {}
     seen: set[str] = set()

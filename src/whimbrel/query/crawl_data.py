@@ -8,7 +8,7 @@ import msgspec
 
 from whimbrel.archive.head import head_fields
 from whimbrel.query.document import Document, decoded_body
-from whimbrel.query.latest import latest_snapshot
+from whimbrel.query.open_snapshot import latest_snapshot
 from whimbrel.query.part import literal
 from whimbrel.query.rows import Rows
 from whimbrel.query.snapshot import Snapshot

@@ -18,7 +18,7 @@ _SECTIONS: Final = {
     "Crawling": ("program.crawl.Crawl", "job.progress.Progress", "program.crawl.Notice", "program.result.CrawlResult"),
     "Steering": (
         *("control.client.Control", "control.api.Done", "control.status.Status", "control.status.WiringView"),
-        *("control.status.PartView", "control.status.JointView", "control.status.HostView", "control.health.Warning_"),
+        *("control.status.PartView", "control.status.JointView", "control.status.HostView", "control.warning.Warning_"),
         *("control.history.Sample", "control.configuration.Configuration"),
     ),
     "Asking": ("__init__.open", "query.crawl_data.CrawlData", "query.rows.Rows", "query.document.Document"),

@@ -9,7 +9,7 @@ import secrets
 from pathlib import Path
 from typing import Final, Protocol
 
-from whimbrel.disk import Disk
+from whimbrel.durable_file import Disk
 from whimbrel.state.api import StateDamaged
 
 NAME: Final = "secret"

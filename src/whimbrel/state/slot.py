@@ -2,7 +2,7 @@
 
 A chunk says what it is (format, slot, number, space) and proves itself whole (CRC-32). Its pairs are compressed
 (zstd). However large a slot is, one chunk is in memory at a time, on both sides. Spaces that are ordered by time are
-not among them: what they hold follows from the others, and `frontier/slot.py` knows how.
+not among them: what they hold follows from the others, and `frontier/slot_transfer.py` knows how.
 """
 
 import zlib

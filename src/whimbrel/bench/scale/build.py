@@ -11,7 +11,8 @@ from whimbrel.clock import SystemClock
 from whimbrel.commit.journal import Journal, JournalConfig
 from whimbrel.dedupe.rocks import RocksContent
 from whimbrel.effect.effects import Effects, EffectsConfig
-from whimbrel.frontier.disk import DiskFrontier
+from whimbrel.effect.seeding import Seeding
+from whimbrel.frontier.disk_frontier import DiskFrontier
 from whimbrel.frontier.gate import PacedGate
 from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.frontier.permit import LocalPermits
@@ -65,6 +66,7 @@ class _Builder:
             "router": Router(RouterConfig(seeds=("http://seed.test/",), scope="any")),
             "journal": Journal(JournalConfig(directory=str(directory), every_s=3600.0)),
             "effects": Effects(EffectsConfig()),
+            "seeding": Seeding(),
         }
         for part in parts.values():
             for need in part.needs:
@@ -112,7 +114,7 @@ class _Builder:
             due = self._frontier.take_host()
             if due is not None:
                 self._frontier.qualified(due.host, self._qualified(due))
-            elif visit is None:
+            elif visit is None and self._frontier.due_in_s() is None:
                 raise RuntimeError("the frontier has nothing to take")
 
     def _qualified(self, due: HostDue) -> Qualification:

@@ -17,7 +17,7 @@ import msgspec
 
 from whimbrel.bench.scale.build import Size, build
 from whimbrel.clock import SystemClock
-from whimbrel.frontier.disk import DiskFrontier
+from whimbrel.frontier.disk_frontier import DiskFrontier
 from whimbrel.frontier.gate import PacedGate
 from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.frontier.permit import LocalPermits

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from whimbrel.control.health import Vitals, warnings
+from whimbrel.control.warning import Vitals, warnings
 from whimbrel.job.progress import Progress
 
 WELL = Vitals(

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from whimbrel.control.api import Requeue
-from whimbrel.query.latest import latest_snapshot
+from whimbrel.query.open_snapshot import latest_snapshot
 from whimbrel.query.sql import Query, QueryConfig
 
 

@@ -14,7 +14,6 @@ from typing import Final
 from whimbrel.clock import Clock
 from whimbrel.flow import Needs, Provider
 from whimbrel.frontier.api import Gate, HostSummary, UrlSeen
-from whimbrel.frontier.count import QueryCounts
 from whimbrel.frontier.entry import NEW_URL, QueueEntry, UrlRecord, new_entry, next_try, visit_of
 from whimbrel.frontier.health import record_result, reset_health
 from whimbrel.frontier.host import Host, HostTable, summary_of
@@ -22,10 +21,11 @@ from whimbrel.frontier.meta import Meta, SlotCounts, read_meta, write_meta
 from whimbrel.frontier.metric import FRONTIER
 from whimbrel.frontier.option import FrontierConfig
 from whimbrel.frontier.order import HOST_BYTES
+from whimbrel.frontier.qualifier_quota import QualifierQuota
+from whimbrel.frontier.query_limit import QueryCounts
 from whimbrel.frontier.queue import Queues
-from whimbrel.frontier.quota import QualifierQuota
 from whimbrel.frontier.scheduler import ROUNDED_S, HostScheduler, is_over
-from whimbrel.frontier.slot import DiskSlotTransfer
+from whimbrel.frontier.slot_transfer import DiskSlotTransfer
 from whimbrel.frontier.speed_limit import Rate
 from whimbrel.observable import Observable
 from whimbrel.outcome import asks_to_slow_down

@@ -7,7 +7,7 @@
   the next group of pages. The kernel has to clear it each time: 5 % of all CPU time.
 - OpenBLAS, which NumPy brings along and Arrow imports, starts a thread for each core that spins for a while: 0.1 s of
   CPU time, and nobody here multiplies matrices.
-- pyarrow imports pandas where that is installed (`facts.lean`).
+- pyarrow imports pandas where that is installed (`facts.arrow_import`).
 - Python looks for cycles after every 700 new objects. A page makes that many, and no cycles.
 """
 
