@@ -54,10 +54,10 @@ class Concurrent(Async, Generic[Item, Product]):
         while True:
             if self._failure is not None:
                 raise self._failure
-            self._fill()
-            while self._finished and self._hand_on():
-                # Each place is filled as soon as it is free, and not when all that is finished is handed on.
-                self._fill()
+            # One of each in turn: a place is filled as soon as it is free, and what is finished at once goes on while
+            # it is still in the processor's caches.
+            while (bool(self._finished) and self._hand_on()) | self._begin_next():
+                pass
             if self._under_way == 0 and not self._finished and self.source.ended:
                 return
             await self.woken()
@@ -71,11 +71,13 @@ class Concurrent(Async, Generic[Item, Product]):
         delivery.done()
         return True
 
-    def _fill(self) -> None:
-        source = self.source
-        while self._under_way + len(self._finished) < self.room:
-            delivery = source.take()
-            if delivery is None:
-                return
-            self._under_way += 1
-            self.begin(delivery)
+    def _begin_next(self) -> bool:
+        """Begin the next item; false when there is none, or no room for it."""
+        if self._under_way + len(self._finished) >= self.room:
+            return False
+        delivery = self.source.take()
+        if delivery is None:
+            return False
+        self._under_way += 1
+        self.begin(delivery)
+        return True

@@ -160,7 +160,9 @@ class HostTable:
 
     def url_key(self, url: Url) -> bytes:
         """What a URL is known by: its slot and the hash of its text."""
-        return self.id_of(url.site, url.host)[:SLOT_BYTES] + self._keys.url(url.text)
+        site = url.site
+        id_ = self._ids.get(site) or self.id_of(site, url.host)
+        return id_[:SLOT_BYTES] + self._keys.url(url.text)
 
     def of(self, url: Url) -> Host:
         """The host of a URL, a new one if nobody knows it."""
