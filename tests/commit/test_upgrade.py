@@ -11,12 +11,14 @@ from pathlib import Path
 from random import Random
 
 import msgspec
+import pyarrow.parquet as pq
 import pytest
 
 from tests.commit.format_1 import Pairs, all_pairs, build, empty, unpack
 from tests.frontier.rig import opened_state
 from whimbrel.commit.crash import UPGRADE_POINTS, Crash
 from whimbrel.commit.upgrade import NEW, OLD, Upgraded, upgrade
+from whimbrel.error import Damaged
 from whimbrel.facts.identity import url_id
 from whimbrel.frontier.entry import decode_entry, decode_url
 from whimbrel.frontier.host import decode_host
@@ -236,3 +238,32 @@ def test_an_upgrade_killed_again_and_again_ends_as_if_it_had_not_been(tmp_path: 
         assert all_pairs(directory / "state") == expected
         assert sorted(path.name for path in directory.glob("state*")) == ["state"]
         shutil.rmtree(directory)
+
+
+@pytest.mark.parametrize("harm", ["cut", "gone", "flipped"])
+def test_a_damaged_table_stops_the_upgrade_and_costs_nothing(tmp_path: Path, harm: str) -> None:
+    crawl = unpack(tmp_path)
+    table = min((crawl / "facts").glob("fetches-*.parquet"))
+    whole = table.read_bytes()
+    before = all_pairs(crawl / "state")
+    if harm == "gone":
+        table.unlink()
+    elif harm == "cut":
+        table.write_bytes(whole[: len(whole) // 2])
+    else:
+        table.write_bytes(whole[:200] + bytes(byte ^ 0xFF for byte in whole[200:400]) + whole[400:])
+    with pytest.raises(Damaged):
+        upgraded(crawl)
+    assert all_pairs(crawl / "state") == before
+    table.write_bytes(whole)
+    assert upgraded(crawl) is not None
+
+
+def test_an_upgrade_that_finds_fewer_urls_than_were_known_is_refused(tmp_path: Path) -> None:
+    crawl = unpack(tmp_path)
+    table = min((crawl / "facts").glob("fetches-*.parquet"))
+    rows = pq.read_table(table)
+    pq.write_table(rows.slice(0, rows.num_rows - 5), table)
+    with pytest.raises(StateDamaged, match="a table is damaged"):
+        upgraded(crawl)
+    assert "seen" in all_pairs(crawl / "state"), "the old state is where it was"

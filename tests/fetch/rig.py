@@ -10,7 +10,7 @@ import uvloop
 from whimbrel.clock import SystemClock
 from whimbrel.fetch.api import Exchange, Response
 from whimbrel.fetch.curl import CurlTransport
-from whimbrel.fetch.option import CurlConfig
+from whimbrel.fetch.curl_option import CurlConfig
 from whimbrel.url import Url, parse
 from whimbrel.visit import Request
 

@@ -10,9 +10,9 @@ import pytest
 from tests.fetch.rig import OK, raw, request, response, run, transport, url
 from tests.sim.web import Served
 from whimbrel.clock import SystemClock
+from whimbrel.fetch.curl_option import CurlConfig
 from whimbrel.fetch.handle import Handle
 from whimbrel.fetch.network import Networks
-from whimbrel.fetch.option import CurlConfig
 from whimbrel.fetch.resolver import DnsConfig, DnsResolver, read_literal
 from whimbrel.visit import Request
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.fetch.rig import OK, Answer, ask, raw, request, response, run, transport
-from whimbrel.fetch.option import CurlConfig, header_lines
+from whimbrel.fetch.request_header import header_lines
 
 TARGETS = (
     *(
@@ -57,7 +57,7 @@ def test_the_request_on_record_is_what_was_sent_byte_by_byte(host: str) -> None:
 def test_a_header_that_would_become_two_is_refused_when_the_transport_is_made() -> None:
     for headers in ({"X": "a\r\nY: b"}, {"X\nY": "b"}, {"Host": "b.test"}):
         with pytest.raises(ValueError, match="cannot be sent"):
-            header_lines(CurlConfig(headers=headers))
+            header_lines("agent", headers)
 
 
 def test_the_environment_and_the_home_directory_change_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.sim.web import Served
 from whimbrel.clock import SystemClock
 from whimbrel.fetch.api import Resolver
 from whimbrel.fetch.curl import CurlTransport
-from whimbrel.fetch.option import CurlConfig
+from whimbrel.fetch.curl_option import CurlConfig
 from whimbrel.fetch.resolver import DnsConfig, DnsResolver
 from whimbrel.flow import Provider
 from whimbrel.qualify.procedure import Procedure

@@ -12,7 +12,7 @@ from whimbrel.clock import SystemClock
 from whimbrel.dedupe.api import Fingerprinted
 from whimbrel.fetch.api import Exchange
 from whimbrel.fetch.curl import CurlTransport
-from whimbrel.fetch.option import CurlConfig
+from whimbrel.fetch.curl_option import CurlConfig
 from whimbrel.fetch.resolver import DnsConfig, DnsResolver
 from whimbrel.frontier.gate import PacedGate
 from whimbrel.frontier.option import GateConfig

@@ -191,7 +191,7 @@ class Effects(Provider):
         self.counting.count_visit(settled, result, known=known)
 
     def _follow(self, visit: Visit, route: Route) -> None:
-        if route.target and not visit.depth and "out-of-scope" in route.refused:
+        if self._leads.follows(visit, route):
             self._leads.add(route.target)
             self._follow(visit, self.router.redirect(visit, route.target))
             return

@@ -4,9 +4,10 @@ from typing import Final
 
 import msgspec
 
-from whimbrel.route.router import Router
+from whimbrel.route.router import Route, Router
 from whimbrel.state.api import State
 from whimbrel.url import parse
+from whimbrel.visit import Visit
 
 _KEY: Final = b"scope"
 
@@ -20,6 +21,10 @@ class ScopeLeads:
         self._leads = tuple(msgspec.msgpack.decode(state.get("meta", _KEY) or b"\x90", type=list[str]))
         for text in self._leads:
             self._extend(text)
+
+    def follows(self, visit: Visit, route: Route) -> bool:
+        """Whether the scope goes along: a seed redirects, and out of it."""
+        return bool(route.target) and not visit.depth and "out-of-scope" in route.refused
 
     def add(self, target: str) -> None:
         """A seed redirects here, out of scope: from now on the scope includes it."""

@@ -24,11 +24,20 @@ def read_columns(
     for name in parquet:
         found = parquet_name(name)
         if found is not None and found.table == table:
-            with pq.ParquetFile(directory / name) as file:
-                yield from file.iter_batches(_ROWS, columns=list(columns))
+            yield from _parquet_batches(directory / name, name, columns)
     for name, length in files.items():
         if tail_number(name) is not None:
             yield from _tail_batches(directory / name, name, length, table, columns)
+
+
+def _parquet_batches(path: Path, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    try:
+        with pq.ParquetFile(path) as file:
+            yield from file.iter_batches(_ROWS, columns=list(columns))
+    except FileNotFoundError as error:
+        raise FactsDamaged(f"{name} is missing") from error
+    except (pa.ArrowException, OSError) as error:  # Arrow says OSError for data that it cannot decode.
+        raise FactsDamaged(f"{name} is damaged: {error}") from error
 
 
 def _tail_batches(path: Path, name: str, length: int, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -7,11 +7,11 @@ address it was not given, and never takes more than its limits. Trouble is an an
 an unnamed file.
 
 `api.py` is the contract, `transports.py` chooses the transport by scheme. `curl.py` is the one for http and https, on
-libcurl. It owns a pool of handles (`handle.py`: one exchange at a time each, set up as `option.py` says), the wiring of
-libcurl into the event loop (`curl_loop.py`), and the limits on time that libcurl does not have (`patience.py`).
-`trouble.py` gives libcurl's errors their words, `head.py` reads and writes heads, `body.py` collects bodies,
-`coding.py` takes content codings off them, and `network.py` judges addresses. `resolver.py` finds the addresses of
-hosts and owns the cache of answers.
+libcurl. It owns a pool of handles (`handle.py`: one exchange at a time each, set up as `curl_option.py` says), the
+wiring of libcurl into the event loop (`curl_loop.py`), and the limits on time that libcurl does not have
+(`patience.py`). `trouble.py` gives libcurl's errors their words, `head.py` reads and writes heads, `request_header.py`
+says which header lines a request has, `body.py` collects bodies, `coding.py` takes content codings off them, and
+`network.py` judges addresses. `resolver.py` finds the addresses of hosts and owns the cache of answers.
 
 All of it lives on the thread of one event loop; nothing here is shared between loops.
 """

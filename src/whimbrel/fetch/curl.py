@@ -7,9 +7,9 @@ from typing import Any
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import ABANDONED, Done, Exchange, Traffic
 from whimbrel.fetch.curl_loop import CurlLoop
+from whimbrel.fetch.curl_option import CurlConfig, check_files
 from whimbrel.fetch.handle import PRIVATE, Handle
 from whimbrel.fetch.network import Networks
-from whimbrel.fetch.option import CurlConfig, check_files
 from whimbrel.fetch.patience import Patience
 from whimbrel.flow import Metric, Needs, Provider
 from whimbrel.visit import Request

@@ -10,9 +10,10 @@ import pycurl
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Done, Exchange, Response, Traffic
 from whimbrel.fetch.body import Collector
+from whimbrel.fetch.curl_option import CurlConfig, constant_options
 from whimbrel.fetch.head import ResponseHead, read_head, request_head
 from whimbrel.fetch.network import Networks
-from whimbrel.fetch.option import CurlConfig, constant_options, curl_lines, header_lines
+from whimbrel.fetch.request_header import curl_lines, header_lines
 from whimbrel.fetch.trouble import trouble_of
 from whimbrel.visit import Request
 
@@ -53,7 +54,7 @@ class Handle:
         self._config = config
         self._networks = networks
         self._clock = clock
-        self._fields = _joined(header_lines(config))
+        self._fields = _joined(header_lines(config.user_agent, config.headers))
         self._own = self._fields
         """The header lines of the request under way."""
         self._plain = True
@@ -109,7 +110,7 @@ class Handle:
         """Method, headers and body of one request, or back to a plain GET."""
         curl = self.curl
         self._plain = plain
-        lines = header_lines(self._config, request)
+        lines = header_lines(self._config.user_agent, self._config.headers, request)
         self._own = _joined(lines)
         curl.setopt(pycurl.HTTPHEADER, curl_lines(lines))
         curl.unsetopt(pycurl.CUSTOMREQUEST)

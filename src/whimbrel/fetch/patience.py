@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from whimbrel.fetch.curl_option import CurlConfig
 from whimbrel.fetch.handle import Handle
-from whimbrel.fetch.option import CurlConfig
 
 _INTERVAL_S: Final = 1.0
 _STEPS: Final = 5

@@ -154,7 +154,11 @@ class RocksState(Provider):
             part = group.part(space, key)
             if key in part:
                 return part[key]
-        return stored_value(self._families[space], self._path, key)
+        try:
+            found: bytes | None = self._families[space].get(key)
+        except Exception as error:  # rocksdict has no kinds of errors
+            raise _cannot_read(self._path, error) from error
+        return found
 
     def put(self, space: str, key: bytes, value: bytes) -> None:
         self._open.set(space, key, value)

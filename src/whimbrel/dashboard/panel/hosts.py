@@ -28,6 +28,8 @@ class HostsPanel:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._live = False
+        self._asked = 0
+        """Questions so far: of several under way only the answer to the last is shown."""
         with ui.row().classes("w-full items-end"):
             self._search = ui.input("Search hosts").props("clearable data-test=host-search").classes("grow")
             self._search.on("keydown.enter", self._load)
@@ -51,7 +53,11 @@ class HostsPanel:
 
     async def _load(self) -> None:
         order = self._order.value if self._order.value in _ORDERS else "queued"
+        self._asked += 1
+        asked = self._asked
         found = await self._desk.call(self._desk.feed.source.hosts, self._search.value or "", order, _MOST)
+        if asked != self._asked:
+            return
         if found.error:
             ui.notify(found.error, type="warning")
         self._table.rows = found.rows

@@ -7,15 +7,14 @@ from typing import Any, Final
 import msgspec
 import pycurl
 
+from whimbrel.fetch.request_header import curl_lines, header_lines
 from whimbrel.flow import Config
-from whimbrel.visit import Request
 
 _SUPPRESS_CONNECT_HEADERS: Final = 265
 """CURLOPT_SUPPRESS_CONNECT_HEADERS, which pycurl has no name for: a proxy's answer to CONNECT is not the server's."""
 _BUFFER_BYTES: Final = 128 * 1024
 """One buffer that all transfers of a thread share: larger saves calls to read and costs nothing per connection."""
 
-_NOT_OURS_TO_SET: Final = frozenset(("host", "content-length"))
 _GROUPS: Final = "X25519:P-256:X448:P-384:P-521"
 """OpenSSL would make a key of ML-KEM for every connection and send it, too, so that what is public anyway stays secret
 in the days of quantum computers: a twentieth of a crawl of many small hosts, and a first message that some old
@@ -71,31 +70,6 @@ class CurlConfig(Config, frozen=True):
     """How long a connection may be idle and still be used again."""
 
 
-def header_lines(config: CurlConfig, request: Request | None = None) -> list[str]:
-    """The header lines of a request besides Host, in the order they are sent: ours, then those that the configuration
-    gives to all requests, then the request's own. A later one takes the place of an earlier one of the same name."""
-    headers = {
-        "User-Agent": config.user_agent,
-        "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
-        "Accept-Encoding": "gzip, deflate, br, zstd",
-    }
-    known = {name.lower(): name for name in headers}
-    for name, value in (*config.headers.items(), *(request.headers if request is not None else ())):
-        if name.lower() in _NOT_OURS_TO_SET or any(char in name + value for char in "\r\n\0"):
-            raise ValueError(f"header {name!r} cannot be sent: it is Host or Content-Length, or has a line end in it")
-        headers[known.setdefault(name.lower(), name)] = value
-    if request is not None and (request.body or request.method == "POST"):
-        headers.setdefault(known.get("content-type", "Content-Type"), "application/x-www-form-urlencoded")
-        headers["Content-Length"] = str(len(request.body))
-    return [f"{name}: {value}" if value else f"{name}:" for name, value in headers.items()]
-
-
-def curl_lines(lines: list[str]) -> list[str]:
-    """As libcurl wants them: it leaves a header out that ends in a colon, and sends it without a value if it ends in a
-    semicolon. Expect is left out: a server that knows nothing of it would keep us waiting."""
-    return [line[:-1] + ";" if line.endswith(":") else line for line in lines] + ["Expect:"]
-
-
 def check_files(config: CurlConfig) -> None:
     """FileNotFoundError for a file or directory that is not there: libcurl would say so once per visit, or never."""
     for key in ("cookies", "ca"):
@@ -120,7 +94,7 @@ def constant_options(config: CurlConfig) -> dict[int, Any]:
         pycurl.NOSIGNAL: 1,
         pycurl.PATH_AS_IS: 1,
         pycurl.HTTPGET: 1,
-        pycurl.HTTPHEADER: curl_lines(header_lines(config)),
+        pycurl.HTTPHEADER: curl_lines(header_lines(config.user_agent, config.headers)),
         pycurl.HTTP_CONTENT_DECODING: 0,
         pycurl.HTTP_TRANSFER_DECODING: 1,
         pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_2TLS if config.http2 else pycurl.CURL_HTTP_VERSION_1_1,
