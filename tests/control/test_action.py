@@ -134,7 +134,7 @@ def test_a_delay_of_one_host_leaves_the_others_alone(tmp_path: Path) -> None:
 
 
 def test_a_blocked_host_is_left_alone_at_once_and_after_a_kill_and_goes_on_when_it_is_unblocked(tmp_path: Path) -> None:
-    spec = WebSpec(hosts=8, pages=60, latency_ms=40, robots={}, exhibits={})
+    spec = WebSpec(hosts=8, pages=200, latency_ms=40, robots={}, exhibits={})
     with crawling(spec, tmp_path, "--connections", "3") as crawl:
         crawl.until(lambda now: now["progress"]["hosts"] >= 8, "all hosts are known")
         hosts = [host_name(crawl, number) for number in (3, 4, 5)]
