@@ -27,8 +27,7 @@ def captures_of(parsed: Parsed, earlier: FirstCapture | None, types: tuple[str, 
     common = (visit.url.text, exchange.started_s, exchange.address, response.http_version, exchange.request_head)
     if response.status == 304:
         return (RevisitCapture(*common, response.head, "server-not-modified", metadata=metadata),)
-    digest = parsed.digest or sha1(response.document.read(), usedforsecurity=False).digest()
-    truncated = response.truncated
+    digest, truncated = parsed.digest, response.truncated
     if earlier is not None:
         original = Reference(earlier.url, earlier.at_s)
         revisit = (original, digest, truncated, metadata)
