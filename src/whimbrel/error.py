@@ -37,7 +37,7 @@ WhimbrelError
 ├── StateError             what all those that begin with State have in common (state.api)
 ├── QueryFailed            the database refused a statement, or a limit was reached (query.sql)
 ├── ImportFailed           a WARC file that cannot be read (offline.warc_import)
-├── HandlerPoolLost        the process that forks workers was killed: resume, or reparse again (handle.pool)
+├── HandlerPoolLost        the process that forks workers was killed: resume, or reparse again (handle.handler_pool)
 ├── ControlError           a running crawl cannot be reached, or an action went wrong on the way (control.api)
 │   └── Refused            an action that makes no sense now; nothing has changed
 └── FlowError              the framework: a component failed, a change could not be made; drawn in flow.error

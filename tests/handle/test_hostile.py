@@ -18,9 +18,9 @@ from tests.contract.test_worker_pool import children, descriptors
 from tests.control.rig import crawling
 from tests.handle.test_handlers import PAGES, Title, new
 from tests.job.site import served
+from whimbrel.handle.handler_pool import HandlerPool, HandlerPoolConfig, HandlerPoolLost
 from whimbrel.handle.message import HandlerResult, HandlerTask
 from whimbrel.handle.page import RawPage
-from whimbrel.handle.pool import HandlerPool, HandlerPoolConfig, HandlerPoolLost
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.handle.runner import handler_code
 from whimbrel.simweb.spec import WebSpec

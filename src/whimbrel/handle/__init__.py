@@ -6,9 +6,9 @@ A *handler* is a function that gets a `Page` (`page.py`, `select.py`, `structure
 and `Link`s; *rules* say which handler is for which page (`rule.py`). The *runner* runs them, in a worker of
 `whimbrel.worker`: a process forked before the crawl begins, so that a handler needs no import of its own and may be
 defined in a script or a notebook (`runner.py`). The *pool* sends workers tasks and takes results back, as bytes
-(`pool.py`, `message.py`); a worker that takes too long, needs too much memory or dies is replaced, and costs the page
-that it had its items, never the crawl. The *component* stands between parser and distributor and adds what handlers
-made to the page, so that all of it enters one commit (`component.py`).
+(`handler_pool.py`, `message.py`); a worker that takes too long, needs too much memory or dies is replaced, and costs
+the page that it had its items, never the crawl. The *component* stands between parser and distributor and adds what
+handlers made to the page, so that all of it enters one commit (`component.py`).
 
 The rules and the process with their code belong to the job as the provider `handler-code`, the workers to the provider
 `handler-pool`; both are there once per crawl, and two crawls in one program share neither.

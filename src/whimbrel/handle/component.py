@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from whimbrel.flow import Concurrent, Config, Delivery, In, Inlet, Needs, Out, Outlet
+from whimbrel.handle.handler_pool import HandlerPool, HandlerPoolLost
 from whimbrel.handle.message import HandlerResult, HandlerTask
 from whimbrel.handle.page import RawPage
-from whimbrel.handle.pool import HandlerPool, HandlerPoolLost
 from whimbrel.parse.api import Handled, Links, Parsed, ParsedPage
 from whimbrel.parse.dispatch import media_type
 from whimbrel.url import parse

@@ -14,10 +14,10 @@ import msgspec
 
 from whimbrel.archive.head import head_fields
 from whimbrel.archive.read import Captures
+from whimbrel.handle.handler_pool import HandlerCode
 from whimbrel.handle.item import Item, columns_of, key_bytes, table_of, values_of
 from whimbrel.handle.message import ArchiveRef, HandlerResult, HandlerTask, decode_task, encode_result
 from whimbrel.handle.page import Page, RawPage
-from whimbrel.handle.pool import HandlerCode
 from whimbrel.handle.rule import HandlerRule, HandlerRules, Link
 from whimbrel.worker import LastReply, fork_server
 

@@ -17,9 +17,9 @@ from whimbrel.commit.crash import Crash
 from whimbrel.commit.journal import Journal, JournalConfig
 from whimbrel.commit.upgrade import upgrade
 from whimbrel.handle.component import handled_of
+from whimbrel.handle.handler_pool import HandlerCode, HandlerPool, HandlerPoolConfig, HandlerPoolLost
 from whimbrel.handle.message import ArchiveRef, HandlerResult, HandlerTask
 from whimbrel.handle.page import RawPage
-from whimbrel.handle.pool import HandlerCode, HandlerPool, HandlerPoolConfig, HandlerPoolLost
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.handle.runner import handler_code
 from whimbrel.job.crawl import upgrade_state

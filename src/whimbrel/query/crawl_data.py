@@ -9,10 +9,10 @@ import msgspec
 from whimbrel.archive.head import head_fields
 from whimbrel.query.document import Document, decoded_body
 from whimbrel.query.open_snapshot import latest_snapshot
-from whimbrel.query.part import literal
 from whimbrel.query.rows import Rows
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.sql import Query, QueryConfig
+from whimbrel.query.table_rows import literal
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -19,8 +19,8 @@ from whimbrel.facts.api import FactsDamaged
 from whimbrel.flow import Config
 from whimbrel.query.function import add_functions, add_url_functions
 from whimbrel.query.near_duplicate import add_near_duplicates, add_simhash
-from whimbrel.query.part import literals
 from whimbrel.query.snapshot import Snapshot
+from whimbrel.query.table_rows import literals
 from whimbrel.query.view import make_views
 
 _BATCH_ROWS: Final = 10_000

@@ -21,8 +21,8 @@ from typing import Final
 import duckdb
 
 from whimbrel.facts.api import TABLES
-from whimbrel.query.part import item_part, literal, part
 from whimbrel.query.snapshot import Snapshot
+from whimbrel.query.table_rows import item_rows, literal, table_rows
 
 _CONTENT: Final = "outcome IN ('stored', 'duplicate')"
 _CONFIRMED: Final = "outcome IN ('stored', 'duplicate', 'unchanged')"
@@ -35,7 +35,7 @@ def make_views(connection: duckdb.DuckDBPyConnection, crawls: Sequence[Snapshot]
     `site`, `host`, `_simhash` and `_url_id` must be there already."""
     for at, crawl in enumerate(crawls):
         for table in TABLES:
-            connection.execute(f"CREATE VIEW _stored_{table}_{at} AS {part(connection, table, at, crawl)}")
+            connection.execute(f"CREATE VIEW _stored_{table}_{at} AS {table_rows(connection, table, at, crawl)}")
         connection.execute(f"CREATE VIEW _pages_{at} AS {_pages(at, crawl)}")
         connection.execute(f"CREATE VIEW _links_{at} AS {_links(at, crawl)}")
     shown = {
@@ -96,7 +96,7 @@ def _make_item_views(connection: duckdb.DuckDBPyConnection, table: str, crawls: 
     latest, history = [], []
     for at, (name, crawl) in enumerate(zip(crawl_names(crawls), crawls, strict=True)):
         if table in crawl.items:
-            items, handled = item_part(connection, table, at, crawl), f"_stored_handled_{at}"
+            items, handled = item_rows(connection, table, at, crawl), f"_stored_handled_{at}"
             source = f", {literal(name)} AS crawl" if len(crawls) > 1 else ""
             latest.append(f"""
                 SELECT * EXCLUDE (_run, _page, _capture_id, _at, _key){source} FROM ({items}) item

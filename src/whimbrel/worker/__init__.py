@@ -9,7 +9,8 @@ It knows nothing of crawling: handlers run on it (`whimbrel.handle`), and so can
   its code). It forks *workers* on request, waits for them when they end, and takes them with it when it ends or when
   the program is gone.
 - A *worker* (`process.py`) has the program's functions and classes as they were at that moment, and nothing of what
-  came later. It serves one request after the other within a limit on memory, and leaves when it has grown.
+  came later. It serves one request after the other within a limit on memory, and leaves when it has grown
+  (`memory.py`).
 - The *pool* (`pool.py`) lives on the program's event loop. It sends each worker a batch of requests through a socket
   (`wire.py`) and waits for one reply after the other (`connection.py`). It kills a worker that is late or says what it
   should not, and replaces every worker that ends.

@@ -26,7 +26,7 @@ _WITH_SITE: Final = ("captures", "fetches")
 # S608 below: tables and columns are our own names, and everything else is quoted.
 
 
-def part(connection: duckdb.DuckDBPyConnection, table: str, at: int, crawl: Snapshot) -> str:
+def table_rows(connection: duckdb.DuckDBPyConnection, table: str, at: int, crawl: Snapshot) -> str:
     """One crawl's rows of a table of ours, as a SELECT; of `hosts` the latest of each site."""
     files, old = _names(crawl.parquet[table]), _names(crawl.old_parquet[table])
     rows = f"{_HIDDEN}_{table}_{at}"
@@ -45,7 +45,7 @@ def part(connection: duckdb.DuckDBPyConnection, table: str, at: int, crawl: Snap
     return f"SELECT {columns} FROM ({_old(table, old)}) UNION ALL {found}" if old else found  # noqa: S608
 
 
-def item_part(connection: duckdb.DuckDBPyConnection, table: str, at: int, crawl: Snapshot) -> str:
+def item_rows(connection: duckdb.DuckDBPyConnection, table: str, at: int, crawl: Snapshot) -> str:
     """One crawl's rows of a user's table. Columns may differ from file to file: handlers change."""
     files, old = _names(crawl.parquet.get(table, [])), _names(crawl.old_parquet.get(table, []))
     parts, rows = [], f"{_HIDDEN}_{table}_{at}"
