@@ -104,6 +104,7 @@ class VisitResult(msgspec.Struct, frozen=True, gc=False):
     connected: bool = True
     """Whether the address answered at all."""
     retry_after_s: float = 0.0
+    """What the server asked us to wait; 0 when it did not."""
 
 
 class HostName(msgspec.Struct, frozen=True, gc=False):

@@ -29,7 +29,7 @@ class BusyOnce(dict[str, Answer]):
         return busy if len(self.asked_s) == 1 else page(title="at last")
 
 
-@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("status", [429, 500, 503])
 def test_a_busy_server_is_not_asked_too_early_though_the_crawl_was_killed_right_after(
     tmp_path: Path, status: int
 ) -> None:

@@ -252,7 +252,7 @@ class Model:
         place.in_flight -= 1
         if not place.crowd:
             place.free_s = now_s + self.gate.address_s
-        elif ending.status in (429, 503):
+        elif ending.status in (429, 503) or ending.retry_after_s:
             place.cap, place.pleased = max(1, place.cap // 2), 0
         elif place.cap < self.gate.crowd_cap:
             place.pleased += 1
@@ -262,7 +262,7 @@ class Model:
             self.crowds[network_of(address)] = place.cap
 
     def _judge(self, site: Site, ending: VisitResult) -> None:
-        rest_s = ending.retry_after_s if ending.status in (429, 503) else 0.0
+        rest_s = ending.retry_after_s
         if ending.connected:
             site.failures = site.parked = 0
         else:

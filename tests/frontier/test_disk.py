@@ -199,13 +199,14 @@ def test_an_entry_under_way_is_not_read_again_when_others_have_taken_its_place(
     rig.close()
 
 
-def test_retry_after_holds_the_whole_host_also_after_a_restart(directory: Path) -> None:
+@pytest.mark.parametrize("status", [403, 429, 500, 503])
+def test_retry_after_holds_the_whole_host_also_after_a_restart(directory: Path, status: int) -> None:
     rig = Rig(directory)
     rig.add("http://a.example/1")
     rig.add("http://a.example/2")
     rig.qualify()
     visit = taken(rig)
-    rig.frontier.retry(visit, VisitResult(elapsed_s=0.1, status=429, retry_after_s=3_600.0), 3_600.0)
+    rig.frontier.retry(visit, VisitResult(elapsed_s=0.1, status=status, retry_after_s=3_600.0), 3_600.0)
     rig.commit()
     rig.crash(down_s=600.0)
     before_s = rig.clock.now_s()

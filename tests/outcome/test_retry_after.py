@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whimbrel.outcome import MAX_RETRY_AFTER_S, asks_to_slow_down, retry_after_s
+from whimbrel.fetch.api import Exchange, Response
+from whimbrel.fetch.body import MemoryDocument
+from whimbrel.outcome import MAX_RETRY_AFTER_S, asked_wait_s, asks_to_slow_down, retry_after_s
 
 NOW_S = 1_800_000_000.0
 
@@ -61,5 +63,25 @@ def test_no_header_raises(value: str, date: str) -> None:
     assert 0.0 <= retry_after_s(value, date, NOW_S) <= MAX_RETRY_AFTER_S
 
 
-def test_two_statuses_ask_to_slow_down() -> None:
-    assert [status for status in range(600) if asks_to_slow_down(status)] == [429, 503]
+def test_two_statuses_ask_to_slow_down_and_so_does_every_answer_that_asks_us_to_wait() -> None:
+    assert [status for status in range(600) if asks_to_slow_down(status, 0.0)] == [429, 503]
+    assert all(asks_to_slow_down(status, 1.0) for status in (403, 404, 429, 500, 503))
+
+
+def answered(status: int, **headers: str) -> Exchange:
+    response = Response(status, b"", "1.1", headers, MemoryDocument(b""))
+    return Exchange(response, "", True, "192.0.2.1", b"", NOW_S - 2.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("status", "wait_s"),
+    [(200, 0.0), (301, 0.0), (304, 0.0), (403, 60.0), (404, 60.0), (429, 60.0), (500, 60.0), (501, 60.0), (503, 60.0)],
+)
+def test_retry_after_counts_with_every_error_and_with_nothing_else(status: int, wait_s: float) -> None:
+    assert asked_wait_s(answered(status, **{"retry-after": "60"})) == wait_s
+    assert asked_wait_s(answered(status, **{"retry-after": http_date(NOW_S + 60)})) == wait_s
+    assert asked_wait_s(answered(status)) == 0.0
+
+
+def test_no_answer_asks_for_nothing() -> None:
+    assert asked_wait_s(Exchange(None, "timeout", False, "192.0.2.1", b"", NOW_S, 1.0)) == 0.0

@@ -50,7 +50,16 @@ class OpenGate(Provider):
     def landed(self, address: str) -> None:
         """Nor here."""
 
-    def leave(self, host: HostName, address: str, elapsed_s: float, *, own: bool, status: int = 0) -> None:
+    def leave(
+        self,
+        host: HostName,
+        address: str,
+        elapsed_s: float,
+        *,
+        own: bool,
+        status: int = 0,
+        retry_after_s: float = 0.0,
+    ) -> None:
         self.inside -= 1
         self.passages.append(Passage(host.site, address, own, status))
 

@@ -140,7 +140,7 @@ class Effects(Provider):
                 self._follow(visit, routed.route)
             known = self._finish(visit, result)
         self._record(settled, result, known=known)
-        if visit.token and (result.retry_after_s or asks_to_slow_down(result.status)):
+        if visit.token and asks_to_slow_down(result.status, result.retry_after_s):
             self.journal.hurry()
 
     def decide(self, parsed: Parsed) -> tuple[Outcome, str, FirstCapture | None]:

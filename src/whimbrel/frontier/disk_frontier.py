@@ -28,7 +28,6 @@ from whimbrel.frontier.scheduler import ROUNDED_S, HostScheduler, is_over
 from whimbrel.frontier.slot_transfer import DiskSlotTransfer
 from whimbrel.frontier.speed_limit import Rate
 from whimbrel.observable import Observable
-from whimbrel.outcome import asks_to_slow_down
 from whimbrel.qualify.api import HostDue, Qualification
 from whimbrel.state.api import SLOT_BYTES, State
 from whimbrel.url import Url
@@ -374,8 +373,6 @@ class DiskFrontier(Provider, Observable):
             self._slots.add_taken(host.id[:SLOT_BYTES])
             host.record.taken += 1
             self._scheduler.leave(host, visit.address, ending)
-            if ending.retry_after_s and asks_to_slow_down(ending.status):
-                self._scheduler.rest(host, ending.retry_after_s)
             rest_s = record_result(host.record, ending, self.config.park_after, self.config.park_s)
             if rest_s:
                 self._scheduler.rest(host, rest_s)

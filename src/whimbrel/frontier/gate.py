@@ -27,6 +27,7 @@ from whimbrel.frontier.option import GateConfig
 from whimbrel.frontier.pace import CROWD_GAP_S, Pace, network_of
 from whimbrel.frontier.pace_table import PaceTable
 from whimbrel.observable import Observable
+from whimbrel.outcome import asks_to_slow_down
 from whimbrel.qualify.api import GateShut, HostBlocked
 from whimbrel.state.api import KeyValues
 from whimbrel.url import Url
@@ -206,7 +207,9 @@ class PacedGate(Provider, Observable):
             at_address.free_s = max(at_address.free_s, now_s + self._address_s)
         self._lines.arm(at_address)
 
-    def left(self, host: HostName, address: str, delay_s: float, *, status: int = 0) -> None:
+    def left(
+        self, host: HostName, address: str, delay_s: float, *, status: int = 0, retry_after_s: float = 0.0
+    ) -> None:
         now_s = self.clock.now_s() + (0.0 if self._free else self.config.margin_s)
         one, domain, at_address = self._paces.of(host, address, 0.0)
         if one.connecting:
@@ -217,7 +220,7 @@ class PacedGate(Provider, Observable):
         domain.free_s = max(domain.free_s, now_s + domain.gap_s)
         at_address.in_flight -= 1
         if at_address.crowd:
-            self._paces.judge_crowd(at_address, address, status)
+            self._paces.judge_crowd(at_address, address, slow_down=asks_to_slow_down(status, retry_after_s))
         else:
             at_address.free_s = max(at_address.free_s, now_s + self._address_s)
         if not self.permits.unlimited:
@@ -287,7 +290,16 @@ class PacedGate(Provider, Observable):
             opened.cancel()
             raise GateShut if self._shut else HostBlocked(host.site)
 
-    def leave(self, host: HostName, address: str, elapsed_s: float, *, own: bool, status: int = 0) -> None:
+    def leave(
+        self,
+        host: HostName,
+        address: str,
+        elapsed_s: float,
+        *,
+        own: bool,
+        status: int = 0,
+        retry_after_s: float = 0.0,
+    ) -> None:
         delay_s = self.host_delay_s(elapsed_s, 0.0, qualifying=own, host=host)
-        self.left(host, address, delay_s, status=status)
+        self.left(host, address, delay_s, status=status, retry_after_s=retry_after_s)
         self._tell()

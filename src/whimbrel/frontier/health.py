@@ -7,10 +7,11 @@ from whimbrel.visit import VisitResult
 
 
 def record_result(record: HostRecord, ending: VisitResult, park_after: int, park_s: Sequence[float]) -> float:
-    """Enter how a visit ended into a host's record; returns for how many seconds the host is to be parked, 0 if not.
+    """Enter how a visit ended into a host's record; returns for how many seconds the host is left alone, 0 if not.
 
-    After `park_after` failures in a row, of connections, TLS or DNS, it is parked with its whole queue, longer each
-    time; after the last time it is given up, and its URLs end with the reason of the last failure.
+    A host that asks for a rest (`outcome/retry_after.py`) gets it. After `park_after` failures in a row, of
+    connections, TLS or DNS, a host is parked with its whole queue, longer each time; after the last time it is given
+    up, and its URLs end with the reason of the last failure.
     """
     if ending.trouble:
         record.failed += 1
@@ -19,7 +20,7 @@ def record_result(record: HostRecord, ending: VisitResult, park_after: int, park
         record.fetched += 1
     if ending.connected:
         record.failures_in_row = record.parked = 0
-        return 0.0
+        return ending.retry_after_s
     record.failures_in_row += 1
     if record.failures_in_row < park_after:
         return 0.0

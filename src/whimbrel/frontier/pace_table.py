@@ -10,7 +10,6 @@ from whimbrel.frontier.crowd import Crowd, recall, remember
 from whimbrel.frontier.host_delay import Delays
 from whimbrel.frontier.option import GateConfig
 from whimbrel.frontier.pace import Pace, network_of
-from whimbrel.outcome import asks_to_slow_down
 from whimbrel.state.api import KeyValues
 from whimbrel.visit import HostName
 
@@ -122,12 +121,12 @@ class PaceTable:
         self._remember(address, pace)
         return True
 
-    def judge_crowd(self, pace: Pace, address: str, status: int) -> None:
-        """A crowded address has answered: its cap follows."""
+    def judge_crowd(self, pace: Pace, address: str, *, slow_down: bool) -> None:
+        """A crowded address has answered, and may have asked us to slow down: its cap follows."""
         if not pace.cap:
             return
         before = pace.cap
-        if asks_to_slow_down(status):
+        if slow_down:
             pace.cap, pace.pleased = max(1, pace.cap // 2), 0
         elif pace.cap < self.config.crowd_cap:
             pace.pleased += 1

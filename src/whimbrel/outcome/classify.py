@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from whimbrel.fetch.api import Exchange, Response
-from whimbrel.outcome.retry_after import retry_after_s
+from whimbrel.outcome.retry_after import asked_wait_s
 from whimbrel.outcome.value import Outcome
 
 MAX_REDIRECTS: Final = 10
@@ -41,7 +41,7 @@ def classify(exchange: Exchange, redirects: int) -> Verdict:
         return Verdict(Outcome.UNCHANGED, reason)
     if status in REDIRECTS:
         return _classify_redirect(response, redirects)
-    wait_s = _asked_wait_s(exchange, response)
+    wait_s = asked_wait_s(exchange)
     if status in (404, 410):
         return Verdict(Outcome.GONE, reason, retry_after_s=wait_s)
     passing = status in _BUSY or (500 <= status < 600 and status not in _LASTING)
@@ -76,10 +76,3 @@ def location(response: Response) -> str:
         return value.encode("latin-1").decode("utf-8")
     except UnicodeError:
         return value
-
-
-def _asked_wait_s(exchange: Exchange, response: Response) -> float:
-    if response.status < 400:
-        return 0.0
-    answered_s = exchange.started_s + exchange.elapsed_s
-    return retry_after_s(response.header("retry-after"), response.header("date"), answered_s)

@@ -1,17 +1,38 @@
-"""What a server says when it has too many requests, and how long it asks us to wait."""
+"""What a server says when it has too many requests, and how long it asks us to wait.
+
+Every request is judged here, whether it is for a page or for robots.txt.
+"""
 
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-TOO_MANY: Final = (429, 503)
+from whimbrel.fetch.api import Exchange
+
+_TOO_MANY: Final = (429, 503)
 """Too Many Requests (RFC 6585 §4) and Service Unavailable (RFC 9110 §15.6.4)."""
 MAX_RETRY_AFTER_S: Final = 86_400.0
 """The longest wait that is honoured: a day."""
 
 
-def asks_to_slow_down(status: int) -> bool:
-    return status in TOO_MANY
+def asks_to_slow_down(status: int, wait_s: float) -> bool:
+    """Whether an answer asks for fewer requests: 429 and 503 do, and so does every answer that asks us to wait."""
+    return wait_s > 0.0 or status in _TOO_MANY
+
+
+def asked_wait_s(exchange: Exchange) -> float:
+    """For how long an answer asks us to leave its host alone; 0 when it does not.
+
+    Retry-After counts with every error: 403 and 500 have it, too, on servers that limit their visitors. With a redirect
+    it is about the target only (RFC 9110 §10.2.3), and is not looked at.
+    """
+    response = exchange.response
+    if response is None or response.status < 400:
+        return 0.0
+    value = response.header("retry-after")
+    if value is None:
+        return 0.0
+    return retry_after_s(value, response.header("date"), exchange.started_s + exchange.elapsed_s)
 
 
 def retry_after_s(value: str | None, date: str | None, now_s: float) -> float:

@@ -58,8 +58,17 @@ class RequestGate(Traffic, Protocol):
         frontier keeps for the qualifier; another host (a redirect's) is waited for like any visit's. Raises GateShut
         when the crawl is stopped meanwhile, HostBlocked when the host is blocked."""
 
-    def leave(self, host: HostName, address: str, elapsed_s: float, *, own: bool, status: int = 0) -> None:
-        """The request is over."""
+    def leave(
+        self,
+        host: HostName,
+        address: str,
+        elapsed_s: float,
+        *,
+        own: bool,
+        status: int = 0,
+        retry_after_s: float = 0.0,
+    ) -> None:
+        """The request is over. Status 0 is no answer; `retry_after_s` is what the server asked us to wait."""
 
 
 class HostDue(msgspec.Struct, frozen=True, gc=False):

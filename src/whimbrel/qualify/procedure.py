@@ -29,7 +29,7 @@ class Procedure:
         self._config = config
         self._resolver = resolver
         self._clock = clock
-        self._fetcher = RobotsFetcher(resolver, transport, gate, clock, domains)
+        self._fetcher = RobotsFetcher(resolver, transport, gate, domains)
 
     async def qualify(
         self, host: HostName, before: Qualification | None, *, without_robots: bool = False

@@ -7,9 +7,8 @@ from typing import Final
 
 import msgspec
 
-from whimbrel.clock import Clock
-from whimbrel.fetch.api import Exchange, Resolver, Response, Transport
-from whimbrel.outcome import asks_to_slow_down, retry_after_s
+from whimbrel.fetch.api import Exchange, Resolver, Transport
+from whimbrel.outcome import asked_wait_s
 from whimbrel.outcome.classify import REDIRECTS, location
 from whimbrel.qualify.api import HostBlocked, RequestGate
 from whimbrel.qualify.robots_body import robots_text
@@ -54,13 +53,10 @@ class RobotsFinding(msgspec.Struct, frozen=True, gc=False):
 class RobotsFetcher:
     """Holds nothing but its tools."""
 
-    def __init__(
-        self, resolver: Resolver, transport: Transport, gate: RequestGate, clock: Clock, domains: Domains
-    ) -> None:
+    def __init__(self, resolver: Resolver, transport: Transport, gate: RequestGate, domains: Domains) -> None:
         self._resolver = resolver
         self._transport = transport
         self._gate = gate
-        self._clock = clock
         self._domains = domains
 
     async def fetch(self, host: HostName, address: str, *, max_redirects: int, max_bytes: int) -> RobotsFinding:
@@ -103,13 +99,14 @@ class RobotsFetcher:
 
     async def _request(self, host: HostName, url: Url, address: str, *, own: bool) -> Exchange:
         await self._gate.enter(host, address, own=own)
-        elapsed_s, status = 0.0, 0
+        elapsed_s, status, wait_s = 0.0, 0, 0.0
         try:
             exchange = await self._transport.fetch(Request(url, purpose="robots"), address, self._gate)
             elapsed_s = exchange.elapsed_s
             status = exchange.response.status if exchange.response else 0
+            wait_s = asked_wait_s(exchange)
         finally:
-            self._gate.leave(host, address, elapsed_s, own=own, status=status)
+            self._gate.leave(host, address, elapsed_s, own=own, status=status, retry_after_s=wait_s)
         return exchange
 
     def _read(self, exchange: Exchange, max_bytes: int, hops: int) -> tuple[RobotsFinding, str | None]:
@@ -126,13 +123,8 @@ class RobotsFetcher:
         finally:
             _close(exchange)
         trouble = "undecodable" if text is None and 200 <= response.status < 300 else ""
-        finding = RobotsFinding(response.status, text, trouble, self._retry_after_s(response), hops=hops)
+        finding = RobotsFinding(response.status, text, trouble, asked_wait_s(exchange), hops=hops)
         return finding, location(response) if response.status in REDIRECTS else None
-
-    def _retry_after_s(self, response: Response) -> float:
-        if not asks_to_slow_down(response.status):
-            return 0.0
-        return retry_after_s(response.header("retry-after"), response.header("date"), self._clock.wall_s())
 
 
 def robots_url(host: HostName) -> Url | None:
