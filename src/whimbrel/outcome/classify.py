@@ -7,6 +7,7 @@ import msgspec
 from whimbrel.fetch.api import Exchange, Response
 from whimbrel.outcome.retry_after import asked_wait_s
 from whimbrel.outcome.value import Outcome
+from whimbrel.url import Url, resolve
 
 MAX_REDIRECTS: Final = 10
 """In a row."""
@@ -28,10 +29,12 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     """The failure may be gone at another try; whether there is one is for the retry policy to say."""
     retry_after_s: float = 0.0
     """What the server asked us to wait; 0 when it did not."""
+    target: Url | None = None
+    """Where a redirect leads; None when it leads to what is no web URL, such as `mailto:`, and so nowhere."""
 
 
-def classify(exchange: Exchange, redirects: int) -> Verdict:
-    """The verdict on an exchange that brought no document: everything but 2xx. `redirects` in a row led here."""
+def classify(url: Url, exchange: Exchange, redirects: int) -> Verdict:
+    """The verdict on an exchange that brought no document: everything but 2xx. `redirects` in a row led to this URL."""
     response = exchange.response
     if response is None:
         return Verdict(Outcome.FAILED, exchange.trouble, passing=exchange.trouble in _PASSING)
@@ -40,7 +43,7 @@ def classify(exchange: Exchange, redirects: int) -> Verdict:
     if status == 304:
         return Verdict(Outcome.UNCHANGED, reason)
     if status in REDIRECTS:
-        return _classify_redirect(response, redirects)
+        return classify_redirect(url, response, redirects)
     wait_s = asked_wait_s(exchange)
     if status in (404, 410):
         return Verdict(Outcome.GONE, reason, retry_after_s=wait_s)
@@ -59,15 +62,17 @@ def classify_document(url: str, earlier: str) -> tuple[Outcome, str]:
     return (Outcome.UNCHANGED if earlier == url else Outcome.DUPLICATE), "same-payload"
 
 
-def _classify_redirect(response: Response, redirects: int) -> Verdict:
-    if not location(response):
+def classify_redirect(url: Url, response: Response, redirects: int, max_redirects: int = MAX_REDIRECTS) -> Verdict:
+    """The verdict on an answer of `REDIRECTS`, for pages and for robots.txt alike."""
+    sent_to = _location(response)
+    if not sent_to:
         return Verdict(Outcome.FAILED, "bad-redirect")
-    if redirects >= MAX_REDIRECTS:
+    if redirects >= max_redirects:
         return Verdict(Outcome.FAILED, "redirect-limit")
-    return Verdict(Outcome.REDIRECTED, f"http-{response.status}")
+    return Verdict(Outcome.REDIRECTED, f"http-{response.status}", target=resolve(url, sent_to))
 
 
-def location(response: Response) -> str:
+def _location(response: Response) -> str:
     """The Location header; empty when there is none. Servers send UTF-8 in it, and headers are read as Latin-1."""
     value = (response.header("location") or "").strip()
     if value.isascii():

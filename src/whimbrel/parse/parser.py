@@ -10,12 +10,12 @@ from whimbrel.fetch.api import Response
 from whimbrel.fetch.coding import Decoded, decode, gunzip
 from whimbrel.flow import Config, In, Needs, Out, Sync
 from whimbrel.outcome import Outcome
-from whimbrel.outcome.classify import classify, location
+from whimbrel.outcome.classify import classify
 from whimbrel.parse import dispatch
 from whimbrel.parse.api import Parsed, ParsedPage
 from whimbrel.parse.html_links import Reading
 from whimbrel.parse.robots_directive import header_directives
-from whimbrel.url import Url, resolve
+from whimbrel.url import Url
 
 _NEVER_DUPLICATE: Final = 256
 """Documents with fewer bytes than this, decoded, are never called duplicates: every empty page is like every other."""
@@ -70,11 +70,7 @@ class Parser(Sync):
         response = exchange.response
         if response is not None and response.has_document:
             return (self._document(item, response),)
-        verdict = classify(exchange, visit.redirects)
-        target = ""
-        if verdict.outcome is Outcome.REDIRECTED and response is not None:
-            found = resolve(visit.url, location(response))
-            target = found.text if found is not None else ""
+        verdict = classify(visit.url, exchange, visit.redirects)
         return (
             Parsed(
                 visit,
@@ -84,7 +80,7 @@ class Parser(Sync):
                 verdict.passing,
                 digest=item.digest,
                 retry_after_s=verdict.retry_after_s,
-                redirect_to=target,
+                redirect_to="" if verdict.target is None else verdict.target.text,
             ),
         )
 

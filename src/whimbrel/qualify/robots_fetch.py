@@ -3,16 +3,17 @@
 Each request passes the gate, whatever host it goes to. What a server does, however odd, ends in a `RobotsFinding`.
 """
 
+from itertools import count
 from typing import Final
 
 import msgspec
 
 from whimbrel.fetch.api import Exchange, Resolver, Transport
-from whimbrel.outcome import asked_wait_s
-from whimbrel.outcome.classify import REDIRECTS, location
+from whimbrel.outcome import Outcome, asked_wait_s
+from whimbrel.outcome.classify import REDIRECTS, classify_redirect
 from whimbrel.qualify.api import HostBlocked, RequestGate
 from whimbrel.qualify.robots_body import robots_text
-from whimbrel.url import Domains, Url, parse, resolve
+from whimbrel.url import Domains, Url, parse
 from whimbrel.visit import HostName, Request
 
 _MAX_OTHER_ADDRESSES: Final = 4
@@ -64,8 +65,7 @@ class RobotsFetcher:
         url = robots_url(host)
         if url is None:
             return RobotsFinding(trouble="not-allowed")
-        finding = RobotsFinding()
-        for hops in range(max_redirects + 1):
+        for hops in count():
             try:
                 exchange = await self._reach(host, url, address)
             except HostBlocked as blocked:
@@ -74,14 +74,16 @@ class RobotsFetcher:
                 return RobotsFinding(trouble="blocked", hops=hops)
             if exchange is None:
                 return RobotsFinding(trouble="dns", hops=hops)
-            finding, sent_to = self._read(exchange, max_bytes, hops)
-            if sent_to is None:
+            finding = self._read(exchange, max_bytes, hops)
+            if exchange.response is None or finding.status not in REDIRECTS:
                 return finding
-            target = resolve(url, sent_to)
-            if target is None:
-                return msgspec.structs.replace(finding, trouble="bad-redirect")
-            url = target
-        return msgspec.structs.replace(finding, trouble="redirect-limit")
+            verdict = classify_redirect(url, exchange.response, hops, max_redirects)
+            if verdict.outcome is Outcome.FAILED:
+                return msgspec.structs.replace(finding, trouble=verdict.reason)
+            if verdict.target is None:
+                return finding
+            url = verdict.target
+        raise AssertionError("redirects are limited")
 
     async def _reach(self, host: HostName, url: Url, address: str) -> Exchange | None:
         """The answer of `address` for a URL of the host, else of the URL's own addresses; None: it has none."""
@@ -109,13 +111,13 @@ class RobotsFetcher:
             self._gate.leave(host, address, elapsed_s, own=own, status=status, retry_after_s=wait_s)
         return exchange
 
-    def _read(self, exchange: Exchange, max_bytes: int, hops: int) -> tuple[RobotsFinding, str | None]:
-        """What an exchange means, and where it sends us, if it does."""
+    def _read(self, exchange: Exchange, max_bytes: int, hops: int) -> RobotsFinding:
+        """What an exchange means."""
         response = exchange.response
         if response is None or exchange.trouble:
             _close(exchange)
             refused = exchange.trouble == "private-address" and hops == 0
-            return RobotsFinding(trouble=exchange.trouble, refused=refused, hops=hops), None
+            return RobotsFinding(trouble=exchange.trouble, refused=refused, hops=hops)
         try:
             text = None
             if 200 <= response.status < 300:
@@ -123,8 +125,7 @@ class RobotsFetcher:
         finally:
             _close(exchange)
         trouble = "undecodable" if text is None and 200 <= response.status < 300 else ""
-        finding = RobotsFinding(response.status, text, trouble, asked_wait_s(exchange), hops=hops)
-        return finding, location(response) if response.status in REDIRECTS else None
+        return RobotsFinding(response.status, text, trouble, asked_wait_s(exchange), hops=hops)
 
 
 def robots_url(host: HostName) -> Url | None:
