@@ -5,7 +5,7 @@ import pytest
 from whimbrel.fetch.api import Response
 from whimbrel.fetch.body import MemoryDocument
 from whimbrel.outcome import Outcome
-from whimbrel.outcome.classify import classify_document, classify_redirect, classify_refusal
+from whimbrel.outcome.classify import classify_document, classify_known_payload, classify_redirect, classify_refusal
 from whimbrel.outcome.retry import RetryPolicy
 from whimbrel.url import parse
 
@@ -28,8 +28,26 @@ def test_a_visit_without_a_request_is_denied_where_a_rule_says_so_and_failed_whe
 
 
 def test_the_same_bytes_at_the_same_url_are_unchanged_and_at_another_a_duplicate() -> None:
-    assert classify_document("http://a.test/", "http://a.test/") == (Outcome.UNCHANGED, "same-payload")
-    assert classify_document("http://a.test/", "http://b.test/") == (Outcome.DUPLICATE, "same-payload")
+    assert classify_known_payload("http://a.test/", "http://a.test/") == (Outcome.UNCHANGED, "same-payload")
+    assert classify_known_payload("http://a.test/", "http://b.test/") == (Outcome.DUPLICATE, "same-payload")
+
+
+@pytest.mark.parametrize(
+    ("truncated", "trouble", "length", "reason", "comparable"),
+    [
+        ("", "", 0, "new", False),
+        ("", "", 255, "new", False),
+        ("", "", 256, "new", True),
+        ("", "undecodable", 256, "undecodable", True),
+        ("length", "decoded-cut", 256, "truncated-length", True),
+    ],
+)
+def test_a_document_is_stored_and_compared_if_it_is_long_enough(
+    truncated: str, trouble: str, length: int, reason: str, *, comparable: bool
+) -> None:
+    response = Response(200, b"", "1.1", {}, MemoryDocument(b""), truncated)
+    found = classify_document(response, trouble, length)
+    assert (found.outcome, found.reason, found.comparable) == (Outcome.STORED, reason, comparable)
 
 
 @pytest.mark.parametrize(

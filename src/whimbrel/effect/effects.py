@@ -16,7 +16,7 @@ from whimbrel.fetch.api import ABANDONED
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.frontier.api import Frontier
 from whimbrel.outcome import Outcome, asks_to_slow_down
-from whimbrel.outcome.classify import classify_document, classify_refusal
+from whimbrel.outcome.classify import classify_known_payload, classify_refusal
 from whimbrel.outcome.retry import RetryPolicy
 from whimbrel.parse.api import Parsed
 from whimbrel.qualify.api import Qualification
@@ -152,7 +152,7 @@ class Effects(Provider):
         earlier = parsed.earlier or self.content.claim(parsed.digest, FirstCapture(url, parsed.exchange.started_s))
         if earlier is None:
             return parsed.outcome, parsed.reason, None
-        return *classify_document(url, earlier.url), earlier
+        return *classify_known_payload(url, earlier.url), earlier
 
     def keep(self, parsed: Parsed, earlier: FirstCapture | None) -> tuple[Capture, ...]:
         """What the archive keeps of a visit whose outcome is final; `earlier` is the capture with the same payload. A

@@ -6,7 +6,7 @@ from whimbrel.effect.effects import Effects
 from whimbrel.offline.record_capture import record_capture, restored
 from whimbrel.offline.warc_reader import ImportedExchange
 from whimbrel.outcome import Outcome
-from whimbrel.outcome.classify import classify_document
+from whimbrel.outcome.classify import classify_known_payload
 from whimbrel.parse.api import Parsed
 
 
@@ -23,7 +23,7 @@ class ImportEffects(Effects):
         if original is None or parsed.outcome is not Outcome.STORED:
             return super().decide(parsed)
         earlier = parsed.earlier or original
-        return *classify_document(parsed.visit.url.text, earlier.url), earlier
+        return *classify_known_payload(parsed.visit.url.text, earlier.url), earlier
 
     def keep(self, parsed: Parsed, earlier: FirstCapture | None) -> tuple[Capture, ...]:
         captures = super().keep(parsed, earlier)

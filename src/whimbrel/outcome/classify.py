@@ -20,6 +20,8 @@ _PASSING: Final = frozenset(
 _LASTING: Final = frozenset((501, 505))
 """Server errors that say it will never work (RFC 9110 §15.6)."""
 _BUSY: Final = frozenset((408, 425, 429))
+_NEVER_DUPLICATE: Final = 256
+"""Documents with fewer bytes than this, decoded, are never called duplicates: every empty page is like every other."""
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
@@ -31,10 +33,13 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     """What the server asked us to wait; 0 when it did not."""
     target: Url | None = None
     """Where a redirect leads; None when it leads to what is no web URL, such as `mailto:`, and so nowhere."""
+    comparable: bool = False
+    """The document is long enough to be called a duplicate of another, or another of it."""
 
 
 def classify(url: Url, exchange: Exchange, redirects: int) -> Verdict:
-    """The verdict on an exchange that brought no document: everything but 2xx. `redirects` in a row led to this URL."""
+    """The verdict on an exchange that brought no document (`classify_document`): everything but 2xx. `redirects` in a
+    row led to this URL."""
     response = exchange.response
     if response is None:
         return Verdict(Outcome.FAILED, exchange.trouble, passing=exchange.trouble in _PASSING)
@@ -56,7 +61,14 @@ def classify_refusal(reason: str) -> Outcome:
     return Outcome.DENIED if reason in _DENIALS else Outcome.FAILED
 
 
-def classify_document(url: str, earlier: str) -> tuple[Outcome, str]:
+def classify_document(response: Response, trouble: str, length: int) -> Verdict:
+    """The verdict on a document, as long as nobody knows its payload: it has `length` bytes once its content codings
+    are taken off, which may have met `trouble`."""
+    reason = "truncated-length" if response.truncated == "length" else trouble or "new"
+    return Verdict(Outcome.STORED, reason, comparable=length >= _NEVER_DUPLICATE)
+
+
+def classify_known_payload(url: str, earlier: str) -> tuple[Outcome, str]:
     """Outcome and reason of a document whose payload another capture, of the URL `earlier`, has brought before. The
     same bytes at the same URL are no duplicate: the page has not changed."""
     return (Outcome.UNCHANGED if earlier == url else Outcome.DUPLICATE), "same-payload"

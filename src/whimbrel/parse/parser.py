@@ -1,7 +1,5 @@
 """Reads the documents that visits bring."""
 
-from typing import Final
-
 import msgspec
 
 from whimbrel.clock import Clock
@@ -9,16 +7,12 @@ from whimbrel.dedupe.api import Fingerprinted
 from whimbrel.fetch.api import Response
 from whimbrel.fetch.coding import Decoded, decode, gunzip
 from whimbrel.flow import Config, In, Needs, Out, Sync
-from whimbrel.outcome import Outcome
-from whimbrel.outcome.classify import classify
+from whimbrel.outcome.classify import classify, classify_document
 from whimbrel.parse import dispatch
 from whimbrel.parse.api import Parsed, ParsedPage
 from whimbrel.parse.html_links import Reading
 from whimbrel.parse.robots_directive import header_directives
 from whimbrel.url import Url
-
-_NEVER_DUPLICATE: Final = 256
-"""Documents with fewer bytes than this, decoded, are never called duplicates: every empty page is like every other."""
 
 
 class ParserConfig(Config, frozen=True):
@@ -88,14 +82,15 @@ class Parser(Sync):
         config: ParserConfig = self.config
         coding = response.header("content-encoding") or ""
         decoded = decode(response.document.read(), coding, config.max_decoded_bytes, config.max_ratio)
+        verdict = classify_document(response, decoded.trouble, len(decoded.body))
         return Parsed(
             item.visit,
             item.exchange,
-            Outcome.STORED,
-            "truncated-length" if response.truncated == "length" else decoded.trouble or "new",
+            verdict.outcome,
+            verdict.reason,
             page=self._read(decoded, item.visit.url, response),
             digest=item.digest,
-            comparable=len(decoded.body) >= _NEVER_DUPLICATE,
+            comparable=verdict.comparable,
             earlier=item.earlier,
         )
 
