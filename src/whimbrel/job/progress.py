@@ -68,10 +68,11 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> str:
-        """`done`, `stopped` with work left, or `failed`."""
-        if self.report.state == "done":
-            return "stopped" if self.progress.queued else "done"
-        return self.report.state
+        """`done`, `stopped` with work left, or `failed`. The effects have decided whether work is left, and said so
+        in the last commit."""
+        if self.report.state == "failed":
+            return "failed"
+        return "done" if self.committed.state == "done" else "stopped"
 
     @property
     def exit_code(self) -> int:
@@ -79,9 +80,11 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         outcomes = self.progress.outcomes
         good = sum(count for name, count in outcomes.items() if name not in ("failed", "denied", "retry", "dropped"))
         bad = outcomes.get("failed", 0) + self.progress.reasons.get("denied robots-unreachable", 0)
-        if self.report.exit_code == 0 and bad and not good and not self.progress.queued:
-            return 1
-        return 3 if self.report.exit_code == 0 and self.progress.queued else self.report.exit_code
+        if self.report.exit_code:
+            return self.report.exit_code
+        if self.state == "stopped":
+            return 3
+        return 1 if bad and not good else 0
 
 
 class ProgressMeter:

@@ -8,8 +8,9 @@ from whimbrel.archive.verify import Problem
 from whimbrel.archive.verify import verify as verify_archive
 from whimbrel.commit.committed import Committed
 from whimbrel.commit.verify import verify_files
+from whimbrel.outcome import CONTENT
 
-_CONTENT: Final = "where outcome in ('stored', 'duplicate')"
+_CONTENT: Final = f"where outcome in {tuple(map(str, CONTENT))}"
 _CRAWLED: Final = "where not exists (from events where actor = 'import')"
 
 
@@ -31,7 +32,7 @@ def _tables(directory: Path, committed: Committed) -> Iterator[Problem]:
     from whimbrel.query.open_snapshot import latest_snapshot
     from whimbrel.query.sql import Query, QueryConfig
 
-    stored = sum(committed.counters.outcomes.get(outcome, 0) for outcome in ("stored", "duplicate"))
+    stored = sum(committed.counters.outcomes.get(outcome, 0) for outcome in CONTENT)
     again = committed.counters.recaptured
     checks = {
         "captures that share an id": f"select count(*) - count(distinct capture_id) from captures {_CRAWLED}",  # noqa: S608

@@ -29,10 +29,9 @@ from whimbrel.job.crawl import TIMEOUTS, CrawlError, check_empty
 from whimbrel.job.part_name import JOURNAL, provider
 from whimbrel.job.parts import registry, wiring
 from whimbrel.offline.foreign_warc import Unreadable, referenced
-from whimbrel.outcome import Outcome
+from whimbrel.outcome import CONTENT
 
 _SHOW_S: Final = 0.25
-_CONTENT: Final = (Outcome.STORED, Outcome.DUPLICATE)
 
 
 class ImportFailed(WhimbrelError):
@@ -124,7 +123,7 @@ async def _watch(job: Job, journal: Journal, show: Callable[[Imported], None]) -
 
 
 def _imported(counters: Counters, files: int = 0) -> Imported:
-    pages = sum(counters.outcomes.get(one.value, 0) for one in _CONTENT)
+    pages = sum(counters.outcomes.get(one.value, 0) for one in CONTENT)
     return Imported(files, counters.visits + counters.unvisited, pages, counters.passed_over)
 
 

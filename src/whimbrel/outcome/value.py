@@ -4,6 +4,7 @@ Every visit has one outcome and a reason; every URL has exactly one final outcom
 """
 
 from enum import StrEnum
+from typing import Final
 
 
 class Outcome(StrEnum):
@@ -25,3 +26,7 @@ class Outcome(StrEnum):
     """A limit or a trap rule cut it before it was visited."""
     RETRY = "retry"
     """To be visited again; never final."""
+
+
+CONTENT: Final = (Outcome.STORED, Outcome.DUPLICATE)
+"""Outcomes of visits that brought a document: their captures have content, and their URLs are pages."""

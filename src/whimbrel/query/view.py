@@ -21,11 +21,12 @@ from typing import Final
 import duckdb
 
 from whimbrel.facts.api import TABLES
+from whimbrel.outcome import CONTENT, Outcome
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.table_rows import item_rows, literal, table_rows
 
-_CONTENT: Final = "outcome IN ('stored', 'duplicate')"
-_CONFIRMED: Final = "outcome IN ('stored', 'duplicate', 'unchanged')"
+_CONTENT: Final = f"outcome IN {tuple(map(str, CONTENT))}"
+_CONFIRMED: Final = f"outcome IN {(*map(str, CONTENT), str(Outcome.UNCHANGED))}"
 
 # S608 below: tables and columns are our own names, and everything else is quoted.
 

@@ -12,13 +12,12 @@ from whimbrel.facts.links import PageLinks
 from whimbrel.facts.row import CaptureRow, FetchRow, HandledRow, HostRow
 from whimbrel.fetch.api import Response
 from whimbrel.frontier.api import HostSummary
-from whimbrel.outcome import Outcome
+from whimbrel.outcome import CONTENT, Outcome
 from whimbrel.parse.api import Handled, ParsedPage
 from whimbrel.result.work import SettledVisit, Work
 from whimbrel.url import restore
 
 REQUEUED: Final = "requeued"
-_CONTENT: Final = (Outcome.STORED, Outcome.DUPLICATE)
 _NO_PAGE: Final = ParsedPage("")
 _NO_PLACE: Final = RecordPlace("", 0, 0)
 
@@ -49,7 +48,7 @@ def _items(work: Work) -> dict[str, Any]:
     looked = [
         (settled.visit.url.text, _capture_id(settled), settled.at_s, settled.handled)
         for settled in work.visits
-        if settled.handled is not None and settled.outcome in _CONTENT
+        if settled.handled is not None and settled.outcome in CONTENT
     ]
     for url, capture, at_s, handled in (*looked, *work.handled):
         run, rows = handled_rows(url, capture, at_s, handled)
@@ -138,7 +137,7 @@ def _capture_id(settled: SettledVisit) -> int:
 
 def _page(settled: SettledVisit) -> ParsedPage:
     """What the document says; nothing where there is none, or where an earlier capture of the URL has it."""
-    return settled.page if settled.page is not None and settled.outcome in _CONTENT else _NO_PAGE
+    return settled.page if settled.page is not None and settled.outcome in CONTENT else _NO_PAGE
 
 
 def _length(page: ParsedPage, response: Response) -> int:
