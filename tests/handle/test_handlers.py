@@ -228,6 +228,7 @@ def test_handlers_of_a_file_on_the_command_line(site: str, tmp_path: Path) -> No
     file = tmp_path / "mine.py"
     file.write_text(
         "import whimbrel as w\n\n"
+        "with open(__file__ + '.loads', 'a') as loads:\n    loads.write('once\\n')\n\n"
         "class Heading(w.Item, key='url'):\n    url: str\n    words: int\n\n"
         "@w.handler(mime='text/html')\n"
         "def heading(page):\n    yield Heading(page.url, len(page.title.split()))\n\n"
@@ -236,8 +237,11 @@ def test_handlers_of_a_file_on_the_command_line(site: str, tmp_path: Path) -> No
     out = str(tmp_path / "out")
     own = ("--delay", "0s", "--allow-network", "127.0.0.0/8")
     assert run("crawl", site, "--into", out, "--with", str(file), "--max-pages", "2", *own).code == 3
+    loads = Path(f"{file}.loads")
+    loads.unlink()
     done = run("resume", out, "--max-pages", "100")
     assert done.code == 0, done.words
+    assert loads.read_text() == "once\n", "the user's files are executed once, also to compare with the kept job"
     answer = run("query", out, "SELECT count(*) AS n, sum(words) AS words FROM heading", "--format", "json").json()
     assert answer == [{"n": 4, "words": 4}]
     assert run("query", out, "SELECT DISTINCT outcome FROM handled", "--format", "json").json() == [{"outcome": "ok"}]

@@ -22,8 +22,8 @@ from whimbrel.handle.message import ArchiveRef, HandlerResult, HandlerTask
 from whimbrel.handle.page import RawPage
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.handle.runner import handler_code
-from whimbrel.job.crawl import upgrade_state
 from whimbrel.job.options import JOB_FILE
+from whimbrel.job.resume import upgrade_state
 from whimbrel.job.stored import stored_job
 from whimbrel.query.open_snapshot import latest_snapshot
 from whimbrel.query.snapshot import Snapshot
