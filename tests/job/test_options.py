@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whimbrel.job.crawl_wiring import configured, seeds, settings_of
+from whimbrel.job.crawl_wiring import configured, settings_of
 from whimbrel.job.options import CrawlOptions, OptionError, combined, environment, job_text, read_job
 from whimbrel.job.parts import registry
+from whimbrel.job.seed import seeds
 from whimbrel.job.setting import parsed_settings
 from whimbrel.job.stored import stored_job
 from whimbrel.job.unit import UnitError, duration_s, size_bytes

@@ -16,11 +16,11 @@ from whimbrel.cli.summary import print_summary, summary
 from whimbrel.dashboard.process import attend_with
 from whimbrel.job.crawl import crawl as run_crawl
 from whimbrel.job.crawl import plan_of
-from whimbrel.job.crawl_wiring import seeds as seeds_of
 from whimbrel.job.options import JOB_FILE, CrawlOptions, OptionError, ResolvedOptions, combined, environment, read_job
 from whimbrel.job.parts import wiring_names
 from whimbrel.job.progress import RunResult
 from whimbrel.job.resume import resume as run_resume
+from whimbrel.job.seed import require_seed, seed_url
 from whimbrel.job.setting import parsed_changes, parsed_settings
 from whimbrel.terminal import plain_console
 
@@ -163,10 +163,8 @@ def _wiring(name: str) -> str:
 
 
 def _default_directory(given: ResolvedOptions) -> Path:
-    found = seeds_of(given.options)
-    if not found:
-        raise OptionError("there is no seed; name a URL, or a file of URLs with --seeds")
-    return Path(f"{found[0].host.strip('[]')}-{datetime.now(UTC):%Y-%m-%d}")
+    host = seed_url(require_seed(given.options)).host
+    return Path(f"{host.strip('[]')}-{datetime.now(UTC):%Y-%m-%d}")
 
 
 def _run(

@@ -17,9 +17,9 @@ from whimbrel.fetch.resolver import DnsConfig, DnsResolver
 from whimbrel.frontier.gate import PacedGate
 from whimbrel.frontier.option import GateConfig
 from whimbrel.frontier.permit import LocalPermits
-from whimbrel.job.crawl_wiring import seeds as seeds_of
 from whimbrel.job.crawl_wiring import settings_of
 from whimbrel.job.options import CrawlOptions, combined
+from whimbrel.job.seed import seed_url
 from whimbrel.parse.parser import Parser, ParserConfig
 from whimbrel.qualify.api import Qualification
 from whimbrel.qualify.procedure import Procedure
@@ -64,7 +64,7 @@ def fetch(
 
 async def _fetch(options: CrawlOptions, folder: Path) -> dict[str, Any]:
     settings = settings_of(options, folder)
-    url = seeds_of(options)[0]
+    url = seed_url(options.seeds[0])
     clock = SystemClock()
     resolver = DnsResolver(msgspec.convert(settings["resolver"], DnsConfig))
     transport = CurlTransport(msgspec.convert(settings["transport"], CurlConfig))

@@ -35,10 +35,11 @@ from whimbrel.flow import ChangeFailed, FlowError, check
 from whimbrel.flow.toml import wiring_text
 from whimbrel.flow.wiring import Wiring
 from whimbrel.frontier.api import OPERATOR
-from whimbrel.job.crawl_wiring import configured, seed_url
+from whimbrel.job.crawl_wiring import configured
 from whimbrel.job.file_limit import allow_files
 from whimbrel.job.live_crawl import LiveCrawl
 from whimbrel.job.options import CrawlOptions, OptionError, ResolvedOptions, combined
+from whimbrel.job.seed import seed_url
 from whimbrel.job.stored import keep_job, write_whole
 from whimbrel.url import Url, parse
 from whimbrel.visit import Discovered

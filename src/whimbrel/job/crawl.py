@@ -13,13 +13,14 @@ from whimbrel.error import UsageError
 from whimbrel.flow import Job, Plan, Registry, Timeouts, check
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.job.crawl_limit import limit_reached, limit_that_ended
-from whimbrel.job.crawl_wiring import configured, seeds
+from whimbrel.job.crawl_wiring import configured
 from whimbrel.job.file_limit import allow_files
 from whimbrel.job.handling import handler_providers, rules_of
 from whimbrel.job.live_crawl import Attend, LiveCrawl, Say, Show
 from whimbrel.job.options import JOB_FILE, CrawlOptions, OptionError, ResolvedOptions
 from whimbrel.job.parts import registry
 from whimbrel.job.progress import RunResult, final
+from whimbrel.job.seed import require_seed
 from whimbrel.job.stop import StopRequest
 from whimbrel.job.stored import keep_job
 
@@ -40,8 +41,7 @@ def plan_of(given: ResolvedOptions, directory: Path, rules: HandlerRules | None 
 
 def checked_plan(options: CrawlOptions, directory: Path, found: Registry, rules: HandlerRules | None = None) -> Plan:
     """The same, with a registry that has the user's files already."""
-    if not seeds(options):
-        raise OptionError("there is no seed; name a URL, or a file of URLs with --seeds")
+    require_seed(options)
     if options.mode == "broad" and not options.contact:
         raise OptionError("a broad crawl needs --contact: a URL or mail address for those whose sites are visited")
     return check(configured(options, directory, found, rules), found)

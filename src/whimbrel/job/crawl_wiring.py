@@ -1,6 +1,5 @@
 """From options to a configured wiring: which option goes to which part."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +15,8 @@ from whimbrel.job.option_check import is_pattern
 from whimbrel.job.options import CrawlOptions, OptionError
 from whimbrel.job.part_name import VISITS
 from whimbrel.job.parts import wiring
+from whimbrel.job.seed import seeds
 from whimbrel.job.user_agent import product_token, user_agent
-from whimbrel.url import Url, parse
 from whimbrel.version import __version__
 
 MOST_HOPS = 20
@@ -154,19 +153,6 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
 
 def _hops(options: CrawlOptions) -> int:
     return MOST_HOPS if options.follow == "links" else 0
-
-
-def seeds(options: CrawlOptions) -> list[Url]:
-    return [seed_url(text) for text in options.seeds]
-
-
-def seed_url(text: str) -> Url:
-    """A seed as a person writes it; without a scheme, https."""
-    has_scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)", text) is not None
-    url = parse(text if has_scheme else f"https://{text}")
-    if url is None:
-        raise OptionError(f"the seed {text!r} is not an http or https URL")
-    return url
 
 
 def _header(line: str) -> tuple[str, str]:
