@@ -9,10 +9,8 @@ the state's own commit lists them, and from the queues.
 """
 
 import asyncio
-import fcntl
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -29,7 +27,8 @@ from whimbrel.frontier.host import HostTable, decode_host, encode_host
 from whimbrel.frontier.meta import Meta, SlotRecord, encode_slot, write_meta
 from whimbrel.frontier.order import HOST_BYTES, retry_key, time_of, waiting_key
 from whimbrel.outcome import Outcome
-from whimbrel.state.api import SLOT_BYTES, StateDamaged, StateLocked
+from whimbrel.state.api import SLOT_BYTES, StateDamaged
+from whimbrel.state.lock import locked
 from whimbrel.state.rocks import FORMAT_KEY, RocksConfig, RocksState, stored_pairs, stored_value, wrong_format
 from whimbrel.state.secret import crawl_secret
 from whimbrel.url import Url, query_group, restore
@@ -68,7 +67,7 @@ def upgrade(directory: Path, *, by_domain: bool, say: Say, crash: Crash) -> Upgr
     _finish_renaming(places, directory)
     if "seen" not in _spaces(places.state):
         return None
-    with _locked(places.state, directory):
+    with locked(places.state, directory):
         say(f"{directory} was written by an earlier version: bringing its state to format 2")
         shutil.rmtree(places.new, ignore_errors=True)
         with _OldState(places.state) as old:
@@ -98,7 +97,7 @@ def _finish_renaming(places: _Places, directory: Path) -> None:
     if not places.old.exists():
         return
     if not places.state.exists():
-        with _locked(places.old, directory):
+        with locked(places.old, directory):
             _rename(Disk(), places.new if places.new.exists() else places.old, places.state)
     elif places.new.exists() or "urls" not in _spaces(places.state):
         raise StateDamaged(
@@ -125,20 +124,6 @@ def _spaces(path: Path) -> list[str]:
     except Exception as error:
         raise StateDamaged(f"{path} cannot be opened: {error}") from error
     return found
-
-
-@contextmanager
-def _locked(path: Path, directory: Path) -> Iterator[None]:
-    """Hold a database's own lock: nobody else can open it. Not by opening it, because RocksDB deletes files by their
-    paths when it closes, and these have another meaning after a rename."""
-    with (path / "LOCK").open("ab") as file:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise StateLocked(
-                f"{directory} is being crawled by another process; wait for it, or stop it first"
-            ) from error
-        yield
 
 
 class _OldState:

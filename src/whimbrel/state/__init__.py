@@ -13,7 +13,7 @@ and can be rebuilt. The *secret* (`secret.py`) keys all hashes; it belongs to th
 
 What ends with its process, like a single fetch, has a state in memory (`memory.py`), which is keys and values only.
 
-The database's own lock is the crawl's lock: two processes cannot work on one crawl. Only the crawl opens the database;
-readers use what is published (`commit/committed.py`). A state of an earlier format is upgraded by `resume`
-(`commit/upgrade.py`).
+The database's own lock (`lock.py`) is the crawl's lock: two processes cannot work on one crawl. Only the crawl opens
+the database; readers use what is published (`commit/committed.py`). A state of an earlier format is upgraded by
+`resume` (`commit/upgrade.py`).
 """

@@ -10,8 +10,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from whimbrel.flow import Config, Provider
-from whimbrel.state.api import SPACES, StateDamaged, StateError, StateFull, StateLocked, StateTooNew, StateTooOld
+from whimbrel.state.api import SPACES, StateDamaged, StateError, StateFull, StateTooNew, StateTooOld
 from whimbrel.state.group import Group, merged
+from whimbrel.state.lock import state_locked
 from whimbrel.state.secret import crawl_secret
 
 FORMAT: Final = b"2"
@@ -239,7 +240,7 @@ class RocksState(Provider):
 
 def _cannot_open(path: Path, error: Exception) -> StateError:
     if "lock" in str(error).lower():
-        return StateLocked(f"{path.parent} is being crawled by another process; wait for it, or stop it first")
+        return state_locked(path.parent)
     if "column families not opened: seen" in str(error).lower():
         return wrong_format(path, b"1")
     if "column families not opened" in str(error).lower():
