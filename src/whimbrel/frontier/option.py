@@ -61,7 +61,7 @@ class GateConfig(Config, frozen=True):
     crowd_domains: int = 50
     """An address with more registered domains than this is a content network: it has no delay, only `crowd_cap`."""
     crowd_cap: int = 20
-    """Requests in flight at such an address; halved with each 429 or 503, and won back slowly."""
+    """Requests in flight at such an address; halved with each answer that asks to slow down, and won back slowly."""
     max_crawl_delay_s: float = 300.0
     """The longest Crawl-delay of a robots.txt that is honoured."""
     margin_s: float = 0.02

@@ -3,7 +3,7 @@
 Protego sorts rules and matches patterns, in linear time. Around it we see to what RFC 9309 asks for and Protego 0.7
 does otherwise (tests/qualify/test_protego.py shows each):
 
-- groups and lines are read by `record.py`;
+- groups and lines are read by `robots_lines.py`;
 - `$` at the end of a pattern also stands for a dollar sign there, which makes an Allow wider than it is: so no dollar
   sign ever reaches it;
 - octets that are not UTF-8 are all the same to it, `%E9` and `%E8`: so no octet beyond ASCII ever reaches it;
