@@ -16,6 +16,7 @@ from whimbrel.durable_file import Disk
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.result.work import Work
 from whimbrel.state.rocks import RocksConfig, RocksState
+from whimbrel.url import restore
 
 SETTINGS = Settings(Crash(), reserve_bytes=0, text=True, simhash=False)
 
@@ -38,7 +39,7 @@ class Bench:
     def commit(self, *captures: Capture) -> Committed:
         """One row, and captures that belong to no visit."""
         number, work = self.committer.last.number + 1, Work()
-        work.dropped.append((f"http://a.test/{number}", "too-many-queries", "", 1.0))
+        work.dropped.append((restore(f"http://a.test/{number}"), "too-many-queries", "", 1.0))
         work.captures += captures or [capture(b"page", number)]
         return self._commit(number, work)
 

@@ -10,6 +10,7 @@ from whimbrel.commit.committed import FORMAT, Committed, CrawlTooNew, encode, re
 from whimbrel.commit.counters import Counters
 from whimbrel.effect.counting import Counting
 from whimbrel.outcome import Outcome
+from whimbrel.url import restore
 
 OLD = {
     "visits": 7,
@@ -62,7 +63,7 @@ def test_a_commit_of_a_later_format_is_refused(tmp_path: Path) -> None:
 
 def test_counters_make_the_round_trip(tmp_path: Path) -> None:
     counting = Counting(Counters())
-    counting.count_dropped("http://[::1]:8080/x", "too-long")
+    counting.count_dropped(restore("http://[::1]:8080/x"), "too-long")
     counting.count_refused({"seen": 2, "scheme": 1})
     counting.count_requeued("failed", "dns")
     counting.count_qualification("dns")
@@ -82,7 +83,7 @@ def test_a_copy_does_not_change_with_the_original() -> None:
 def test_the_hosts_that_limits_cut_most_are_kept_within_a_bound() -> None:
     counting = Counting(Counters())
     for number in range(12_000):
-        counting.count_dropped(f"http://{number}.test/", "too-long")
-        counting.count_dropped("http://trap.test/", "too-long")
+        counting.count_dropped(restore(f"http://{number}.test/"), "too-long")
+        counting.count_dropped(restore("http://trap.test/"), "too-long")
     assert len(counting.dropped_by_host) <= 10_001
     assert counting.dropped_by_host.most_common(1)[0] == ("trap.test", 12_000)

@@ -19,6 +19,7 @@ from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.result.work import Work
 from whimbrel.state.group import Group
 from whimbrel.state.rocks import RocksConfig, RocksState
+from whimbrel.url import restore
 
 SETTINGS = Settings(Crash(), 0, text=True, simhash=True)
 
@@ -71,7 +72,7 @@ class Bench:
     def commit(self, number: int, tries: int) -> None:
         """A commit of one row, of which all tries but the last fail."""
         work = Work()
-        work.dropped.append((f"http://a.test/{number}", "too-many-queries", "", 1.0))
+        work.dropped.append((restore(f"http://a.test/{number}"), "too-many-queries", "", 1.0))
         group = self.state.seal(number)
         for _ in range(tries - 1):
             with pytest.raises(OSError, match=r"No space|sync failed"):
@@ -131,7 +132,7 @@ def test_a_crash_between_a_doubtful_write_and_its_second_try_loses_nothing(tmp_p
     bench = Bench(tmp_path)
     bench.commit(1, tries=1)
     work = Work()
-    work.dropped.append(("http://a.test/2", "too-many-queries", "", 1.0))
+    work.dropped.append((restore("http://a.test/2"), "too-many-queries", "", 1.0))
     bench.state.doubtful = True
     with pytest.raises(OSError, match="sync failed"):
         bench.committer.commit(bench.state.seal(2), work, SETTINGS, lambda done: done)

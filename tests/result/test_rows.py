@@ -8,6 +8,7 @@ from whimbrel.facts.api import TABLES
 from whimbrel.facts.identity import UrlIds, capture_id, url_id
 from whimbrel.facts.row import CaptureRow, EventRow, FetchRow, HandledRow, HostRow, Row
 from whimbrel.result.rows import dropped_row, requeued_row
+from whimbrel.url import restore
 
 
 @pytest.mark.parametrize(
@@ -20,8 +21,8 @@ from whimbrel.result.rows import dropped_row, requeued_row
     ],
 )
 def test_the_host_of_a_url_that_was_not_visited_is_its_name(url: str, host: str) -> None:
-    assert dropped_row(url, "too-long", "", 1.0).host == host
-    assert requeued_row(url, "", 1.0).host == host
+    assert dropped_row(restore(url), "too-long", "", 1.0).host == host
+    assert requeued_row(restore(url), "", 1.0).host == host
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from tests.frontier.rig import url_of
 from whimbrel.parse.api import Links, PageLink, ParsedPage
 from whimbrel.route.router import REQUISITES, Dropped, Route, Router, RouterConfig, parents
+from whimbrel.url import restore
 from whimbrel.visit import HostName, Request, Visit
 
 SEED = "http://www.a.example/docs/index.html"
@@ -104,18 +105,18 @@ def test_a_requisite_is_taken_whatever_a_link_to_it_was_told_before() -> None:
     assert found(routed(router(requisites=True, exclude=("*.png",)), second)) == []
 
 
-def test_limits_drop_with_reason_and_depth() -> None:
+def test_limits_drop_with_a_reason() -> None:
     one = router(max_depth=2, max_length=60, max_segments=3, max_repeats=2)
     links = ("/a/a/a/", "/1/2/3/4", "/" + "x" * 80, "/fine")
     route = routed(one, *(PageLink(f"http://a.example{path}") for path in links), at=visit(depth=1))
-    assert [(cut.reason, cut.depth) for cut in route.dropped] == [
-        ("repeating-segments", 2),
-        ("too-many-segments", 2),
-        ("too-long", 2),
+    assert [cut.reason for cut in route.dropped] == [
+        "repeating-segments",
+        "too-many-segments",
+        "too-long",
     ]
     assert found(route) == ["http://a.example/fine"]
     deep = routed(one, PageLink("http://a.example/deep"), at=visit(depth=2))
-    assert deep.dropped == (Dropped("http://a.example/deep", "too-many-hops", 3),)
+    assert deep.dropped == (Dropped(restore("http://a.example/deep"), "too-many-hops"),)
 
 
 def test_a_redirect_leads_on_at_the_same_depth() -> None:

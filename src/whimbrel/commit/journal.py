@@ -28,6 +28,7 @@ from whimbrel.parse.api import Handled
 from whimbrel.result.work import SettledVisit, Work, payload_bytes
 from whimbrel.state.api import State, StateError
 from whimbrel.state.group import Group
+from whimbrel.url import Url
 
 _T = TypeVar("_T")
 
@@ -194,10 +195,10 @@ class Journal(Provider, Observable):
         if self._writing is None and self._full:
             self._loop.call_soon(self._seal)
 
-    def add_dropped(self, url: str, reason: str, source: str) -> None:
+    def add_dropped(self, url: Url, reason: str, source: str) -> None:
         self._work.dropped.append((url, reason, source, self.clock.wall_s()))
 
-    def add_requeued(self, url: str, source: str) -> None:
+    def add_requeued(self, url: Url, source: str) -> None:
         self._work.requeued.append((url, source, self.clock.wall_s()))
 
     def add_host(self, row: HostRow) -> None:

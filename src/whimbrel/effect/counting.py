@@ -8,7 +8,7 @@ from whimbrel.commit.counters import Counters, increment
 from whimbrel.effect.latency import Latency
 from whimbrel.outcome import Outcome
 from whimbrel.result.work import SettledVisit
-from whimbrel.url import restore
+from whimbrel.url import Url
 from whimbrel.visit import VisitResult
 
 _MOST_HOSTS: Final = 10_000
@@ -38,10 +38,10 @@ class Counting:
             self.latency.add(result.elapsed_s)
         self._count_outcome(settled.outcome, settled.reason)
 
-    def count_dropped(self, url: str, reason: str) -> None:
+    def count_dropped(self, url: Url, reason: str) -> None:
         """A limit has cut a URL that was not known before."""
         self._count_outcome(Outcome.DROPPED, reason)
-        self.dropped_by_host[restore(url).host] += 1
+        self.dropped_by_host[url.host] += 1
         if len(self.dropped_by_host) > _MOST_HOSTS:
             self.dropped_by_host = Counter(dict(self.dropped_by_host.most_common(_MOST_HOSTS // 10)))
 

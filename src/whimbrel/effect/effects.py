@@ -24,7 +24,7 @@ from whimbrel.result.rows import host_row
 from whimbrel.result.work import SettledVisit
 from whimbrel.route.distributor import Routed
 from whimbrel.route.router import Route, Router
-from whimbrel.url import restore
+from whimbrel.url import Url
 from whimbrel.visit import Discovered, HostName, Request, Visit, VisitResult
 
 
@@ -86,7 +86,7 @@ class Effects(Provider):
         """Queue a URL; true when it was not known before. Whatever finds new URLs brings them here."""
         verdict = self.frontier.add(found)
         if verdict == "too-many-queries":
-            self._record_drop(found.url.text, verdict, found.source)
+            self._record_drop(found.url, verdict, found.source)
         return not verdict
 
     def requeue(self, found: Discovered, outcome: str, reason: str) -> None:
@@ -94,7 +94,7 @@ class Effects(Provider):
         again = msgspec.structs.replace(found, request=Request(found.url, purpose="revisit"))
         if not self.frontier.requeue(again):
             return
-        self.journal.add_requeued(found.url.text, found.source)
+        self.journal.add_requeued(found.url, found.source)
         self.counting.count_requeued(outcome, reason)
 
     def apply(self, routed: Routed) -> None:
@@ -202,15 +202,12 @@ class Effects(Provider):
         for found in route.found:
             self.admit(found)
         for cut in route.dropped:
-            self._drop(cut.url, cut.reason, source)
+            if self.frontier.remember(cut.url):
+                self._record_drop(cut.url, cut.reason, source)
         self.counting.count_refused(route.refused)
         self.router.remember(route)
 
-    def _drop(self, url: str, reason: str, source: str) -> None:
-        if self.frontier.remember(restore(url)):
-            self._record_drop(url, reason, source)
-
-    def _record_drop(self, url: str, reason: str, source: str) -> None:
+    def _record_drop(self, url: Url, reason: str, source: str) -> None:
         self.journal.add_dropped(url, reason, source)
         self.counting.count_dropped(url, reason)
 

@@ -15,7 +15,7 @@ from whimbrel.frontier.api import HostSummary
 from whimbrel.outcome import CONTENT, Outcome
 from whimbrel.parse.api import Handled, ParsedPage
 from whimbrel.result.work import SettledVisit, Work
-from whimbrel.url import restore
+from whimbrel.url import Url
 
 REQUEUED: Final = "requeued"
 _NO_PAGE: Final = ParsedPage("")
@@ -171,21 +171,21 @@ def fetch_row(settled: SettledVisit) -> FetchRow:
     )
 
 
-def dropped_row(url: str, reason: str, source: str, at_s: float) -> FetchRow:
+def dropped_row(url: Url, reason: str, source: str, at_s: float) -> FetchRow:
     return _unvisited_row(url, Outcome.DROPPED, reason, source, at_s, None)
 
 
-def requeued_row(url: str, source: str, at_s: float) -> FetchRow:
+def requeued_row(url: Url, source: str, at_s: float) -> FetchRow:
     """Says that the outcome before it is not the last word."""
     return _unvisited_row(url, Outcome.RETRY, REQUEUED, source, at_s, at_s)
 
 
 def _unvisited_row(
-    url: str, outcome: Outcome, reason: str, source: str, at_s: float, retry_at_s: float | None
+    url: Url, outcome: Outcome, reason: str, source: str, at_s: float, retry_at_s: float | None
 ) -> FetchRow:
     return FetchRow(
-        url=url,
-        host=restore(url).host,
+        url=url.text,
+        host=url.host,
         ip="",
         outcome=outcome.value,
         reason=reason,

@@ -10,6 +10,7 @@ from whimbrel.facts.row import EventRow, HostRow
 from whimbrel.fetch.api import Exchange
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Handled, ParsedPage
+from whimbrel.url import Url
 from whimbrel.visit import Visit
 
 
@@ -56,9 +57,9 @@ class Work:
         self.visits: list[SettledVisit] = []
         self.captures: list[Capture] = []
         """Those that belong to no visit: an import finds conversions and metadata."""
-        self.dropped: list[tuple[str, str, str, float]] = []
+        self.dropped: list[tuple[Url, str, str, float]] = []
         """URL, reason, the URL it was found on, and when."""
-        self.requeued: list[tuple[str, str, float]] = []
+        self.requeued: list[tuple[Url, str, float]] = []
         """URLs with a final outcome that are to be visited once more, the URL each was found on, and when."""
         self.hosts: list[HostRow] = []
         self.events: list[EventRow] = []

@@ -63,9 +63,8 @@ class RouterConfig(Config, frozen=True):
 class Dropped(msgspec.Struct, frozen=True, gc=False):
     """A link that a limit cut."""
 
-    url: str
+    url: Url
     reason: str
-    depth: int
 
 
 class Route(msgspec.Struct, frozen=True, gc=False):
@@ -253,7 +252,7 @@ class Router(Provider):
         url, depth = found.url, found.depth
         cut = self._limits.cut(url, depth)
         if cut:
-            draft.dropped.append(Dropped(url.text, cut, depth))
+            draft.dropped.append(Dropped(url, cut))
             return
         draft.found.append(found)
         if self.config.ascend:
