@@ -16,6 +16,7 @@ from whimbrel.flow import Needs, Provider
 from whimbrel.frontier.api import Gate, HostSummary, UrlSeen
 from whimbrel.frontier.entry import NEW_URL, QueueEntry, UrlRecord, new_entry, next_try, visit_of
 from whimbrel.frontier.health import record_result, reset_health
+from whimbrel.frontier.hold import Hold
 from whimbrel.frontier.host import Host, HostTable, summary_of
 from whimbrel.frontier.meta import Meta, SlotCounts, read_meta, write_meta
 from whimbrel.frontier.metric import FRONTIER
@@ -32,7 +33,6 @@ from whimbrel.qualify.api import HostDue, Qualification
 from whimbrel.state.api import SLOT_BYTES, State
 from whimbrel.url import Url
 from whimbrel.url.domain import Domains
-from whimbrel.url.glob import Globs
 from whimbrel.url.key import Keys
 from whimbrel.visit import Discovered, HostName, Visit, VisitResult
 
@@ -66,7 +66,8 @@ class DiskFrontier(Provider, Observable):
         self.table = HostTable(state, self.keys, Domains(), by_domain=config.mode == "broad", most=config.hosts_cached)
         self._queues = Queues(state, self.table, config.order, self._meta.order_changes)
         self._counts = QueryCounts(state, self.keys)
-        self._scheduler = HostScheduler(config, state, self.table, self.gate, self.clock)
+        self._hold = Hold(config, self.gate)
+        self._scheduler = HostScheduler(config, state, self.table, self.gate, self._hold, self.clock)
         self.transfer = DiskSlotTransfer(
             state, self.table, self._slots, self._scheduler, self._queues, self.gate, self._tell
         )
@@ -86,8 +87,7 @@ class DiskFrontier(Provider, Observable):
 
     def reconfigure(self, config: FrontierConfig) -> None:
         self.config = config
-        self._scheduler.reconfigure(config)
-        self._refused = Globs(config.refuse) if config.refuse else None
+        self._hold.reconfigure(config)
         self.rate.limit(config.max_pages_per_s, config.max_bytes_per_s)
         meta = self._meta
         if meta.order != config.order:
@@ -253,7 +253,7 @@ class DiskFrontier(Provider, Observable):
             return self._refuse(host, record.given_up)
         found = record.qualification
         wall_s = now_s + scheduler.wall_s
-        if scheduler.is_held(host):
+        if self._hold.holds(host):
             scheduler.wait(host)
             return None
         if found is None or is_over(found, wall_s):
@@ -276,7 +276,7 @@ class DiskFrontier(Provider, Observable):
         key, entry = peeked
         if host.record.ruled and not self.table.rules(host, self.config.agent).allows(entry.url):
             return self._refuse(host, "robots")
-        if self._refused is not None and self._refused.match(entry.url):
+        if self._hold.refuses(entry.url):
             return self._refuse(host, "blocked")
         address = found.addresses[host.record.failures_in_row % len(found.addresses)]
         pace = self.gate.try_enter(host.name, address, found.crawl_delay_s, now_s)

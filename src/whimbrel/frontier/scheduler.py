@@ -1,10 +1,12 @@
-"""Where each host that has work waits, and until when."""
+"""Where each host that has work waits, and until when: what is known of the host itself decides (its delay, a rest, its
+qualification, a hold). Whether its domain and its address let it pass is asked at the gate when its turn has come."""
 
 from typing import Final
 
 from whimbrel.clock import Clock
 from whimbrel.frontier.api import Gate
 from whimbrel.frontier.due_queue import DueQueue, host_of
+from whimbrel.frontier.hold import Hold
 from whimbrel.frontier.host import Host, HostTable
 from whimbrel.frontier.option import FrontierConfig
 from whimbrel.qualify.api import Qualification
@@ -17,15 +19,17 @@ are of another clock: between the two a little is lost."""
 
 
 class HostScheduler:
-    """A host waits in one of three queues: for a visit, for the qualifier, or because a limit holds it back.
+    """A host waits in one of three queues: for a visit, for the qualifier, or because it is held back (`hold.py`).
 
     On disk it stands there as long as it has an entry that can be visited, so nothing is forgotten when the crawl dies.
     """
 
-    def __init__(self, config: FrontierConfig, state: State, table: HostTable, gate: Gate, clock: Clock) -> None:
-        self._config = config
+    def __init__(
+        self, config: FrontierConfig, state: State, table: HostTable, gate: Gate, hold: Hold, clock: Clock
+    ) -> None:
         self._table = table
         self._gate = gate
+        self._hold = hold
         self._clock = clock
         self.wall_s = clock.wall_s() - clock.now_s()
         """What to add to the monotonic clock's time for due times, which outlive the process."""
@@ -90,14 +94,6 @@ class HostScheduler:
         host.record.not_before_s = max(host.record.not_before_s, until_s + self.wall_s)
         self._gate.hold(host.name, until_s)
 
-    def is_held(self, host: Host) -> bool:
-        """Whether the host is blocked, or the limit on pages per host has been reached."""
-        limit = self._config.max_pages_per_host
-        return (limit is not None and host.record.taken >= limit) or self._gate.blocks(host.name.host)
-
-    def reconfigure(self, config: FrontierConfig) -> None:
-        self._config = config
-
     def reload(self) -> None:
         """Others have changed what is due: forget what was read of it."""
         for queue in (self._visits, self._qualifications, self._held):
@@ -107,7 +103,7 @@ class HostScheduler:
         """There is another limit, or another list of blocked hosts: whom it does not hold back goes on."""
         for key in self._held.each():
             host = self._table.get(host_of(key))
-            if not self.is_held(host):
+            if not self._hold.holds(host):
                 self.wait(host)
 
     def _turn(self, host: Host) -> tuple[DueQueue, float]:
@@ -115,7 +111,7 @@ class HostScheduler:
         at_once_s = self._clock.now_s() - ROUNDED_S
         if record.given_up:
             return self._visits, at_once_s
-        if self.is_held(host):
+        if self._hold.holds(host):
             return self._held, at_once_s
         due_s = max(at_once_s, self.due_s(host))
         found = record.qualification
