@@ -78,14 +78,12 @@ class Handlers(Concurrent[Parsed, Parsed]):
     def _land(self, delivery: Delivery[Parsed], task: HandlerTask, result: HandlerResult) -> None:
         if self._is_lost(result):
             return
-        if result.outcome in _CUT and task.links:
-            if task.handle:
-                # A handler is to blame, and the filters have not spoken yet.
-                again = HandlerTask(RawPage(task.raw.url, 0, {}, b"", task.raw.mime), handle=False, links=task.links)
-                before = msgspec.structs.replace(delivery.item, handled=handled_of(result, self.pool.version))
-                self.pool.submit(again, partial(self._land_judged, delivery, before, again))
-                return
-            result = msgspec.structs.replace(result, refused=list(task.links))
+        if result.outcome in _CUT and task.links and task.handle:
+            # A handler is to blame, and the filters have not spoken yet.
+            again = HandlerTask(RawPage(task.raw.url, 0, {}, b"", task.raw.mime), handle=False, links=task.links)
+            before = msgspec.structs.replace(delivery.item, handled=handled_of(result, self.pool.version))
+            self.pool.submit(again, partial(self._land_judged, delivery, before, again))
+            return
         self._remember(task, result)
         parsed = self._completed(delivery.item, result) if task.handle else delivery.item
         self.finish(delivery, self._judged_links(parsed))
@@ -95,9 +93,7 @@ class Handlers(Concurrent[Parsed, Parsed]):
     ) -> None:
         if self._is_lost(result):
             return
-        self._remember(
-            task, msgspec.structs.replace(result, refused=list(task.links)) if result.outcome in _CUT else result
-        )
+        self._remember(task, result)
         self.finish(delivery, self._judged_links(parsed))
 
     def _is_lost(self, result: HandlerResult) -> bool:
@@ -129,11 +125,14 @@ class Handlers(Concurrent[Parsed, Parsed]):
         page = parsed.page
         if page is None:
             return parsed
-        page = msgspec.structs.replace(page, links=_with_links(page.links, result))
-        return msgspec.structs.replace(parsed, page=page, handled=handled_of(result, self.pool.version))
+        own = [(url.text, first) for text, first in result.links if (url := parse(text)) is not None]
+        page = msgspec.structs.replace(page, links=_with_links(page.links, [text for text, _ in own]))
+        first = frozenset(text for text, first in own if first > 0)
+        return msgspec.structs.replace(parsed, page=page, handled=handled_of(result, self.pool.version, first))
 
 
-def handled_of(result: HandlerResult, version: str) -> Handled:
+def handled_of(result: HandlerResult, version: str, first: frozenset[str] = frozenset()) -> Handled:
+    """`first` are those of its links that go before all others of their hosts."""
     return Handled(
         handlers=result.handlers,
         version=version,
@@ -142,13 +141,12 @@ def handled_of(result: HandlerResult, version: str) -> Handled:
         printed=result.printed,
         elapsed_ms=result.elapsed_ms,
         items=[(table, result.tables[table], values, key) for table, values, key in result.items],
-        first=frozenset(url.text for text, first in result.links if first > 0 and (url := parse(text)) is not None),
+        first=first,
     )
 
 
-def _with_links(links: Links, result: HandlerResult) -> Links:
+def _with_links(links: Links, own: list[str]) -> Links:
     """Those of handlers come first, so that they are found before those of the page."""
-    own = [url.text for text, _ in result.links if (url := parse(text)) is not None]
     count = len(own)
     return Links(
         own + links.targets, [""] * count + links.anchors, [""] * count + links.rels, ["handler"] * count + links.kinds

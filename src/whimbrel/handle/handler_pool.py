@@ -69,7 +69,8 @@ class HandlerPool(Provider):
         return self._workers.capacity
 
     def submit(self, task: HandlerTask, done: Callable[[HandlerResult], None]) -> None:
-        """`done` is called once, on the event loop, whatever becomes of the task."""
+        """`done` is called once, on the event loop, whatever becomes of the task. A result that no worker gave refuses
+        all links of the task."""
         self._workers.submit(encode_task(task), partial(_pass_on, task, done))
 
 
