@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 import pycurl
 
+from whimbrel.fetch.cookie import cookie_options
 from whimbrel.fetch.request_header import curl_lines, header_lines
 from whimbrel.flow import Config
 
@@ -107,11 +108,9 @@ def constant_options(config: CurlConfig) -> dict[int, Any]:
     }
     if config.proxy:
         options[_SUPPRESS_CONNECT_HEADERS] = 1
-    if config.cookies:
-        options[pycurl.COOKIEFILE] = config.cookies
     if "OpenSSL/" in pycurl.version:
         options[pycurl.SSL_EC_CURVES] = _GROUPS
-    return options | _trust(config.ca)
+    return options | cookie_options(config.cookies) | _trust(config.ca)
 
 
 def _trust(ca: str) -> dict[int, Any]:

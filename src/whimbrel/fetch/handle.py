@@ -10,6 +10,7 @@ import pycurl
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Done, Exchange, Response, Traffic
 from whimbrel.fetch.body import Collector
+from whimbrel.fetch.cookie import drop_set_cookies
 from whimbrel.fetch.curl_option import CurlConfig, constant_options
 from whimbrel.fetch.head import ResponseHead, read_head, request_head
 from whimbrel.fetch.network import Networks
@@ -143,7 +144,8 @@ class Handle:
         )
         if response is None:
             self.body.clear()
-        self._forget_cookies()
+        if self._config.cookies:
+            drop_set_cookies(self.curl, self.lines)
         self.lines.clear()
         return exchange
 
@@ -177,11 +179,6 @@ class Handle:
             return request_head(self._request, self._own)
         first, _, rest = self._sent.removesuffix(b"\r\n").partition(b"\r\n")
         return first.replace(b" HTTP/2", b" HTTP/1.1") + b"\r\n" + rest
-
-    def _forget_cookies(self) -> None:
-        if self._config.cookies and any(line[:11].lower() == b"set-cookie:" for line in self.lines):
-            self.curl.setopt(pycurl.COOKIELIST, "ALL")
-            self.curl.setopt(pycurl.COOKIELIST, "RELOAD")
 
     def _ask(self, *_connection: Any) -> int:
         """libcurl is about to send the request; the connection stands, TLS and all."""
