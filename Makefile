@@ -6,6 +6,10 @@ STAMP := $(VENV)/.installed
 TOOLS := curl dig wrk strace
 DEMO ?= demo-crawl
 
+MANUALS := python3-doc postgresql-doc sqlite3-doc git-doc apache2-doc libxml2-doc libfftw3-doc libcommons-math3-java-doc \
+  $(addprefix python-,$(addsuffix -doc,aiohttp attr babel click flask jinja2 pygments requests sqlalchemy tornado werkzeug)) \
+  $(addprefix lib,$(addsuffix -doc,eigen3 sfml cli11 assimp pqxx atk1.0 cairo2 glib2.0 gtk-3 soup2.4 poppler-glib)) \
+  $(addprefix lib,$(addsuffix -doc,pango1.0 gdk-pixbuf2.0 json-glib))
 .PHONY: help demo test test-long check lint types layers unit setup tools bench bench-tools long-tools clean
 
 help: ## list the targets
@@ -38,17 +42,17 @@ bench: setup tools ## measure the framework and the simulated web
 	$(BIN)/whimbrel bench flow
 	$(BIN)/whimbrel bench simweb
 
-bench-tools: setup ## install the crawlers that `whimbrel bench peers` compares with
+bench-tools: setup ## install the crawlers that `whimbrel bench peers` compares with, and the manuals they crawl
 	@if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq nginx wget wget2 >/dev/null; \
-	else echo "note: install nginx, wget and wget2 yourself"; fi
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nginx wget wget2 $(MANUALS) >/dev/null; \
+	else echo "note: install nginx, wget and wget2 yourself, and these for the corpus documents: $(MANUALS)"; fi
 	$(PYTHON) -m venv .bench-venv
 	.bench-venv/bin/pip install --quiet --disable-pip-version-check scrapy 'crawlee[parsel]'
 
 long-tools: tools ## what the long tests need: Chromium, and documentation to parse
 	@if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-	    python3-doc postgresql-doc sqlite3-doc git-doc >/dev/null; \
+	    --no-install-recommends $(MANUALS) >/dev/null; \
 	else echo "note: without chromium and documentation packages some long tests are skipped"; fi
 
 setup: $(STAMP)

@@ -14,7 +14,8 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from whimbrel.bench.peers.api import HTTPS_PORT, PUBLIC_DNS_PORT, CorpusSpec, PeerRun, PeersResult
+from whimbrel.bench.peers import documentation
+from whimbrel.bench.peers.api import HTTPS_PORT, PUBLIC_DNS_PORT, CorpusSpec, PeerRun, PeersError, PeersResult
 from whimbrel.bench.peers.corpus import Corpus, quotes, realistic, small
 from whimbrel.bench.peers.page import origin
 from whimbrel.bench.peers.plot import plot
@@ -199,6 +200,42 @@ def test_a_peer_fetches_every_page_once_and_its_costs_are_known(peer: str, spec:
 def test_whimbrel_fetches_every_page_once(spec: CorpusSpec, tmp_path: Path) -> None:
     run = small_run(tmp_path, "whimbrel", spec)
     assert (run.pages, run.fetches) == (run.expected, run.expected), run
+
+
+def library(root: Path) -> Path:
+    """Two manuals with the faults of real ones: another charset, links out of the book, a blank in a name."""
+    sqlite, gtk = root / "doc" / "sqlite3", root / "gtk-doc" / "html" / "gtk3"
+    for folder in (sqlite / "c3ref", gtk, root / "elsewhere"):
+        folder.mkdir(parents=True)
+    (sqlite / "index.html").write_text('<a href="c3ref/intro.html">in</a> <img src="art/logo.gif">' + "text " * 100)
+    (sqlite / "c3ref" / "intro.html").write_bytes('<meta charset="latin1"><p>Käse'.encode("latin1") + b" words" * 100)
+    (sqlite / "a page.html").write_text("<title>alone</title>" + "alone " * 100)
+    (sqlite / "empty.html").touch()
+    (gtk / "index.html").write_text('<a href="../glib/none.html">no such book</a>' + "gtk " * 100)
+    (root / "elsewhere" / "other.html").write_text("not of this book")
+    (gtk / "link.html").symlink_to(root / "elsewhere" / "other.html")
+    return root
+
+
+def test_a_corpus_of_manuals_has_their_pages_byte_for_byte_and_a_list_of_them(tmp_path: Path) -> None:
+    found = documentation.books(library(tmp_path))
+    assert [(book.host, book.generator, book.pages) for book in found] == [
+        ("sqlite.docs.test", "hand-written", 4),
+        ("gtk3.docs.test", "gtk-doc", 2),
+    ]
+    with pytest.raises(PeersError, match="6 by 2: `make bench-tools`"):
+        documentation.documents(tmp_path)
+
+
+@pytest.mark.parametrize("peer", ["whimbrel", "wget", "wget2", "scrapy"])
+def test_a_crawler_of_manuals_fetches_every_page_once_and_nothing_else(
+    peer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed(peer)
+    monkeypatch.setattr(documentation, "FEWEST_PAGES", 1)
+    monkeypatch.setattr(documentation, "FEWEST_GENERATORS", 1)
+    run = small_run(tmp_path, peer, documentation.documents(library(tmp_path)))
+    assert (run.pages, run.fetches) == (6, 6) == (run.expected, run.expected), run
 
 
 @pytest.mark.parametrize("peer", ["whimbrel", "scrapy"])

@@ -1,6 +1,8 @@
 """`whimbrel bench`: measure, and print what the documentation quotes."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -87,7 +89,10 @@ def simweb(
 def peers(
     corpus: Annotated[
         list[str] | None,
-        typer.Option(help="small, realistic or quotes (items taken out of pages); may be repeated. All by default."),
+        typer.Option(
+            help="documents (manuals of the system), small, realistic or quotes (items taken out of pages); may be "
+            "repeated. All by default."
+        ),
     ] = None,
     peer: Annotated[list[str] | None, typer.Option(help="Only this crawler; may be repeated.")] = None,
     pages: Annotated[
@@ -110,14 +115,20 @@ def peers(
     """
     from whimbrel.bench.peers import corpus as corpora
     from whimbrel.bench.peers import report
+    from whimbrel.bench.peers.api import CorpusSpec
+    from whimbrel.bench.peers.documentation import documents
     from whimbrel.bench.peers.plot import plot as draw
     from whimbrel.bench.peers.runner import NAMES
     from whimbrel.bench.peers.start import PeersOptions, start
 
-    small, quotes = corpora.small(pages), corpora.quotes(pages // 2)
-    specs = {"small": small, "realistic": corpora.realistic(hosts), "quotes": quotes}
+    specs: dict[str, Callable[[], CorpusSpec]] = {
+        "documents": documents,
+        "small": partial(corpora.small, pages),
+        "realistic": partial(corpora.realistic, hosts),
+        "quotes": partial(corpora.quotes, pages // 2),
+    }
     options = PeersOptions(
-        corpora=[specs[_one_of(name, tuple(specs))] for name in corpus or specs],
+        corpora=[specs[_one_of(name, tuple(specs))]() for name in corpus or specs],
         peers=[_one_of(name, NAMES) for name in peer or ()],
         peers_env=peers_env,
         work=work,

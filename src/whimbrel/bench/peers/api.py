@@ -13,12 +13,21 @@ DNS_PORT: Final = 53
 PUBLIC_DNS_PORT: Final = 18_053
 """Where names are answered when there is no private network."""
 
-CorpusName = Literal["small", "realistic", "quotes"]
+CorpusName = Literal["documents", "small", "realistic", "quotes"]
 """`quotes` is for those that extract items, and compares the same extraction."""
 
 
 class PeersError(UsageError):
     """The comparison cannot go on; the message says what to do."""
+
+
+class Book(msgspec.Struct, frozen=True):
+    """Pages of one documentation package."""
+
+    host: str
+    generator: str
+    folder: str
+    pages: int
 
 
 class CorpusSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +45,12 @@ class CorpusSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Hosts of a neighbourhood."""
     scheme: Literal["http", "https"]
     is_gzipped: bool
+    books: tuple[Book, ...] = ()
+    """Real pages, which take the place of made-up ones."""
+
+    @property
+    def all_pages(self) -> int:
+        return sum(book.pages for book in self.books) if self.books else self.hosts * self.pages
 
 
 class PeerTask(msgspec.Struct, frozen=True, kw_only=True):

@@ -60,7 +60,7 @@ def compare(plan: PeersPlan, say: Callable[[str], None]) -> PeersResult:
     return PeersResult(
         server=served[0][1].name if served else "",
         cores=f"servers on core {own}, crawlers on core {core}" if core is not None else "one core for all",
-        pages={spec.name: spec.hosts * spec.pages for spec in plan.corpora},
+        pages={spec.name: spec.all_pages for spec in plan.corpora},
         versions=versions,
         settings={peer.name: peer.settings for peer in present},
         runs=runs,
@@ -91,7 +91,7 @@ def _run(
     number, core = place
     spec = corpus.spec
     seeds = corpus.seeds(plan.sample if spec.name in peer.sampled else None)
-    attempt = Attempt(spec.name, number, len(seeds) * spec.pages, core, plan.timeout_s)
+    attempt = Attempt(spec.name, number, corpus.pages_of(seeds), core, plan.timeout_s)
     say(f"{spec.name}, round {number}: {peer.name}, {attempt.expected:,} pages")
     state = Path(plan.work) / "state" / spec.name / f"{peer.name}-{number}"
     into = state / "kept"

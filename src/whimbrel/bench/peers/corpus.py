@@ -1,4 +1,4 @@
-"""A corpus on disk: a folder per host, as any web server serves it."""
+"""A corpus on disk: a folder per host, as any web server serves it. Pages are made up, or those of real manuals."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,7 +8,8 @@ from uuid import NAMESPACE_URL, uuid5
 import msgspec
 from isal import igzip
 
-from whimbrel.bench.peers.api import CorpusSpec
+from whimbrel.bench.peers.api import HTTP_PORT, Book, CorpusSpec
+from whimbrel.bench.peers.documentation import LIST, book_files
 from whimbrel.bench.peers.page import CorpusPageWriter, host_name, origin
 from whimbrel.bench.peers.quote import QuoteWriter
 
@@ -94,7 +95,7 @@ class Corpus:
             return
         if self.folder.exists() and any(self.folder.iterdir()):
             mark.unlink(missing_ok=True)  # What is there is overwritten; half of it must not pass for the whole.
-        say(f"writing {self.spec.hosts * self.spec.pages:,} pages of {self.spec.hosts:,} hosts")
+        say(f"writing {self.spec.all_pages:,} pages of {self.spec.hosts:,} hosts")
         for host, target, body in self.files():
             name = target.removeprefix("/") or "index.html"
             file = self.sites / host / (f"{name}.gz" if self.is_coded(target) else name)
@@ -104,6 +105,14 @@ class Corpus:
 
     def files(self) -> Iterator[tuple[str, str, bytes]]:
         """Host, request target and the bytes that are sent."""
+        for book in self.spec.books:
+            yield book.host, "/robots.txt", ROBOTS
+            for target, body in book_files(book):
+                yield book.host, target, body
+        if not self.spec.books:
+            yield from self._made_up()
+
+    def _made_up(self) -> Iterator[tuple[str, str, bytes]]:
         writer: Writer = QuoteWriter(self.spec.pages) if self.spec.name == "quotes" else CorpusPageWriter(self.spec)
         for number in range(self.spec.hosts):
             host = host_name(number)
@@ -116,16 +125,44 @@ class Corpus:
         return self.spec.is_gzipped and target != "/robots.txt"
 
     def names(self) -> list[str]:
-        return [host_name(number) for number in range(self.spec.hosts)]
+        return [book.host for book in self.spec.books] or [host_name(number) for number in range(self.spec.hosts)]
 
     def seeds(self, sample: int | None) -> list[str]:
         """The roots of all hosts, or of as many neighbourhoods as have about that many pages together."""
         spec = self.spec
+        if spec.books:
+            return [_book_seed(book) for book in _some_books(spec.books, sample)]
         hosts = spec.hosts
         if sample is not None:
             neighbourhoods = max(1, -(-sample // (spec.neighbours * spec.pages)))
             hosts = min(hosts, neighbourhoods * spec.neighbours)
         return [f"{origin(spec, number)}/" for number in range(hosts)]
+
+    def pages_of(self, seeds: list[str]) -> int:
+        """Those that a crawl of some of its seeds finds."""
+        books = {_book_seed(book): book.pages for book in self.spec.books}
+        return sum(books.get(seed, self.spec.pages) for seed in seeds)
+
+
+def _book_seed(book: Book) -> str:
+    return f"http://{book.host}:{HTTP_PORT}{LIST}"
+
+
+def _some_books(books: tuple[Book, ...], sample: int | None) -> list[Book]:
+    """All, or every generator's smallest books until there are about so many pages."""
+    if sample is None:
+        return list(books)
+    ranks: dict[str, int] = {}
+    ranked = []
+    for book in sorted(books, key=lambda book: book.pages):
+        ranks[book.generator] = ranks.get(book.generator, 0) + 1
+        ranked.append((ranks[book.generator], book))
+    found: list[Book] = []
+    for _, book in sorted(ranked, key=lambda pair: (pair[0], pair[1].pages)):
+        if sum(one.pages for one in found) >= sample:
+            break
+        found.append(book)
+    return found
 
 
 def write_warc(corpus: Corpus, path: Path) -> None:
@@ -133,7 +170,8 @@ def write_warc(corpus: Corpus, path: Path) -> None:
     with path.open("wb") as file:
         for host, target, body in corpus.files():
             url = f"{corpus.spec.scheme}://{host}{target}"
-            kind = "text/plain" if target == "/robots.txt" else "text/html; charset=utf-8"
+            kind = "text/plain" if target == "/robots.txt" else "text/html"
+            kind += "" if corpus.spec.books else "; charset=utf-8"
             coding = "Content-Encoding: gzip\r\n" if corpus.is_coded(target) else ""
             block = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{coding}\r\n".encode() + body
             head = _RECORD.format(id=uuid5(NAMESPACE_URL, url), url=url, length=len(block))

@@ -31,7 +31,7 @@ error_log {folder}/error.log;
 events {{ worker_connections 4096; }}
 http {{
   types {{ text/html html; text/plain txt; }}
-  charset utf-8;
+  charset {charset};
   access_log off;
   client_body_temp_path {folder}/body;
   proxy_temp_path {folder}/proxy;
@@ -101,6 +101,8 @@ class Nginx:
             http=HTTP_PORT,
             https=HTTPS_PORT,
             sites=self._corpus.sites,
+            # Old manuals have other charsets, and say so in their pages.
+            charset="off" if self._corpus.spec.books else "utf-8",
             gzip="always" if self._corpus.spec.is_gzipped else "off",
         )
         (state / "nginx.conf").write_text(config, encoding="utf-8")

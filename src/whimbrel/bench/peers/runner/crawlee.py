@@ -8,7 +8,7 @@ from whimbrel.bench.peers.runner.program import library_version, script
 
 class Crawlee:
     name = "crawlee"
-    sampled: frozenset[CorpusName] = frozenset(("small", "realistic"))
+    sampled: frozenset[CorpusName] = frozenset(("documents", "small", "realistic"))
     needs_private = True
     extracts = False
     settings = "ParselCrawler with enqueue_links, robots.txt obeyed, storage in memory, certificates not checked"

@@ -1,10 +1,12 @@
-"""Which version of a program is installed."""
+"""What the runners have in common: which version of a program is installed, and how Wget takes pages only."""
 
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+PAGES_ONLY = ["--ignore-tags=link,img,script,style,input,object,embed,source,video,audio"]
+"""Pages of manuals name pictures and style sheets, which other crawlers do not fetch."""
 _ASK = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))"
 
 

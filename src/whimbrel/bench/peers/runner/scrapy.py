@@ -8,7 +8,7 @@ from whimbrel.bench.peers.runner.program import library_version, script
 
 class Scrapy:
     name = "scrapy"
-    sampled: frozenset[CorpusName] = frozenset(("small", "realistic", "quotes"))
+    sampled: frozenset[CorpusName] = frozenset(("documents", "small", "realistic", "quotes"))
     needs_private = True
     extracts = True
     settings = (

@@ -1,7 +1,7 @@
 """GNU Wget2: C, threads, files."""
 
 from whimbrel.bench.peers.api import CorpusName, PeerTask
-from whimbrel.bench.peers.runner.program import program_version
+from whimbrel.bench.peers.runner.program import PAGES_ONLY, program_version
 
 
 class Wget2:
@@ -19,4 +19,5 @@ class Wget2:
         command = ["wget2", "--no-config", "--quiet", "--recursive", "--level=inf", "--span-hosts", "--robots=on"]
         command += [f"--max-threads={visit.connections}", "--tries=2", "--no-hsts", "--no-ocsp"]
         command += [f"--ca-certificate={visit.ca}", f"--directory-prefix={visit.into}"]
+        command += PAGES_ONLY if visit.corpus == "documents" else []
         return [*command, f"--input-file={visit.seed_file}"]
