@@ -207,7 +207,10 @@ def library(root: Path) -> Path:
     sqlite, gtk = root / "doc" / "sqlite3", root / "gtk-doc" / "html" / "gtk3"
     for folder in (sqlite / "c3ref", gtk, root / "elsewhere"):
         folder.mkdir(parents=True)
-    (sqlite / "index.html").write_text('<a href="c3ref/intro.html">in</a> <img src="art/logo.gif">' + "text " * 100)
+    (sqlite / "index.html").write_text(
+        '<a href="c3ref/intro.html">in</a> <a href="?all">all</a> <a href="/">up</a> <img src="art/logo.gif">'
+        + "text " * 100
+    )
     (sqlite / "c3ref" / "intro.html").write_bytes('<meta charset="latin1"><p>Käse'.encode("latin1") + b" words" * 100)
     (sqlite / "a page.html").write_text("<title>alone</title>" + "alone " * 100)
     (sqlite / "empty.html").touch()

@@ -67,6 +67,48 @@ def test_xpath() -> None:
     assert page("").xpath("//p").texts == []
 
 
+def test_texts_and_attributes_by_css() -> None:
+    one = page("<p>a <b>b</b> c</p><p>d</p><a href='/x' title=t>e</a><i>f</i>")
+    assert one.css("p::text").texts == ["a", "c", "d"]
+    assert one.css("p").css("b::text").text == "b"
+    assert one.css("a::attr(href)").text == "/x"
+    assert one.css("a::attr(href)").href == "https://a.test/x"
+    assert one.css("b::text, i::text").texts == ["b", "f"]
+    assert one.css("i::attr(id)").texts == []
+    for selector in ("p::text, a::attr(href)", "p::text, a", "p::text b", "p::first-line"):
+        with pytest.raises(ValueError, match=r"at once|is no CSS selector"):
+            one.css(selector)
+
+
+def test_text_is_as_read_and_can_be_had_exactly() -> None:
+    one = page("<pre>a = [\n  <b>-</b>1,\n]</pre><h1>Lamp<i>shade</i></h1><div><p>x</p><p>y</p></div><code> q </code>")
+    assert one.css("pre").exact == "a = [\n  -1,\n]"
+    assert one.css("pre, code").exacts == ["a = [\n  -1,\n]", " q "]
+    assert (one.css("h1").text, one.css("div").text, one.css("pre").text) == ("Lampshade", "x y", "a = [ -1, ]")
+    assert one.xpath("//pre/text()").exact == "a = [\n  "
+    assert one.css("nothing").exact == ""
+
+
+def test_main_text_and_markdown() -> None:
+    words = "A lamp of brass gives light to the whole room, and it does so for many years. " * 5
+    one = page(f"<nav><a href=/>Home</a></nav><article><h1>Lamps</h1><p>{words}</p><p>{words}</p></article><footer>(c)")
+    assert "gives light" in one.main_text
+    assert "Home" not in one.main_text
+    assert "# Lamps" in one.markdown
+    assert "[Home](/)" in one.markdown
+
+
+def test_handlers_of_earlier_versions_have_their_tree() -> None:
+    assert [node.text() for node in page().tree.css("li")] == ["one", "two"]
+
+
+def test_what_is_no_xpath_is_said_so() -> None:
+    with pytest.raises(ValueError, match="is no XPath expression"):
+        page().xpath("//p[")
+    assert page().xpath("/").css("li").texts == ["one", "two"]
+    assert page("<p>a<!--b-->").xpath("//comment()").texts == ["b"]
+
+
 def test_regular_expressions_json_and_data_for_machines() -> None:
     one = page()
     assert one.re(r"<li>(\w+)") == ["one", "two"]

@@ -10,8 +10,7 @@ from tests.parse.answers import FETCHED_AT_S, fetched, page_of, parser, response
 from whimbrel.dedupe.api import FirstCapture
 from whimbrel.fetch.api import Response
 from whimbrel.outcome import Outcome
-from whimbrel.parse.api import Module, ParsedPage
-from whimbrel.parse.html_links import Reading
+from whimbrel.parse.api import Module, ParsedPage, Reading
 from whimbrel.parse.parser import Parser, ParserConfig
 from whimbrel.url import Url
 

@@ -30,13 +30,15 @@ def found(route: Route) -> list[str]:
 
 
 def test_links_of_followed_kinds_are_found_one_hop_deeper_with_their_source() -> None:
-    links = [PageLink(f"http://a.example/{kind}", kind=kind) for kind in ("a", "area", "iframe", "refresh", "feed")]
+    links = [
+        PageLink(f"http://a.example/{kind}", kind=kind) for kind in ("a", "area", "iframe", "link", "refresh", "feed")
+    ]
     route = routed(router(), *links, at=visit(depth=3))
     assert found(route) == [link.target for link in links]
     assert {(one.depth, one.source, one.redirects) for one in route.found} == {(4, SEED, 0)}
 
 
-@pytest.mark.parametrize("kind", ["form", "link", *sorted(REQUISITES)])
+@pytest.mark.parametrize("kind", ["form", *sorted(REQUISITES)])
 def test_other_kinds_are_counted_and_not_followed(kind: str) -> None:
     route = routed(router(), PageLink("http://a.example/x", kind=kind))
     assert found(route) == []

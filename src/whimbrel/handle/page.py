@@ -5,11 +5,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import turbohtml
 
 from whimbrel.fetch.coding import decode
-from whimbrel.handle.select import LexborElement, LxmlElement, Node, Selected, TextNode, matches
+from whimbrel.handle.select import ElementNode, Node, Selected, TextNode, matches, select
 from whimbrel.handle.structured import json_ld, microdata
-from whimbrel.parse.charset import to_utf8
+from whimbrel.parse.charset import decoded
+from whimbrel.parse.html_text import html_text
 from whimbrel.url import Url, parse, resolve
 
 if TYPE_CHECKING:
@@ -55,21 +57,25 @@ class Page:
         return decode(self._raw.payload, self.headers.get("content-encoding", ""), self._max_bytes).body
 
     @cached_property
-    def _utf8(self) -> bytes:
-        return to_utf8(self.body, self._raw.charset)[0]
-
-    @cached_property
     def html(self) -> str:
         """The document as text, whatever its encoding and type."""
-        return self._utf8.decode("utf-8", "replace")
+        return decoded(self.body, self._raw.charset)[0]
+
+    @cached_property
+    def document(self) -> turbohtml.Document:
+        """The document as turbohtml parsed it."""
+        return turbohtml.parse(self.html, positions=False)
 
     @cached_property
     def tree(self) -> "LexborHTMLParser":
-        """The document as selectolax parsed it."""
-        from selectolax.lexbor import LexborHTMLParser
-
-        # Bytes that are no UTF-8 must become U+FFFD first.
-        return LexborHTMLParser(self._utf8 if self._utf8.isascii() else self.html)
+        """The document as selectolax parses it, for handlers of earlier versions; `document` is what all the rest uses.
+        It needs selectolax, which Whimbrel does not install any more."""
+        try:
+            from selectolax.lexbor import LexborHTMLParser
+        except ModuleNotFoundError as error:
+            message = "page.tree needs selectolax: pip install selectolax, or use page.document (turbohtml)"
+            raise ModuleNotFoundError(message) from error
+        return LexborHTMLParser(self.html)
 
     @cached_property
     def base(self) -> Url:
@@ -78,8 +84,8 @@ class Page:
         if own is None:
             raise ValueError(f"{self.url} is no http or https URL")
         # Most pages have none, and to see that is much cheaper than to look for it in the tree.
-        said = self.tree.css_first("base[href]") if "<base" in self.html.lower() else None
-        return (resolve(own, said.attributes["href"] or "") if said is not None else None) or own
+        said = self.document.select_one("base[href]") if "<base" in self.html.lower() else None
+        return (resolve(own, said.attr("href") or "") if said is not None else None) or own
 
     def _get_base(self) -> Url:
         return self.base
@@ -91,27 +97,31 @@ class Page:
 
     @cached_property
     def text(self) -> str:
-        """The words that a reader sees."""
-        tree = self.tree.clone()
-        tree.strip_tags(["script", "style", "noscript", "template"])
-        body = tree.body
-        return "" if body is None else " ".join(body.text(separator=" ").split())
+        """The words that a reader sees, a line for each block; the same as in the table `pages`."""
+        return html_text(turbohtml.parse(self.html, positions=False))
+
+    @cached_property
+    def main_text(self) -> str:
+        """The words of its main content, without menus and other furniture; empty when none stands out."""
+        return self.document.main_text()
+
+    @cached_property
+    def markdown(self) -> str:
+        """The document as Markdown."""
+        return self.document.to_markdown()
 
     def css(self, selector: str) -> Selected:
-        """The elements that a CSS selector finds. ValueError when it is none."""
-        try:
-            nodes: list[Node] = [LexborElement(node) for node in self.tree.css(selector)]
-        except Exception as error:
-            raise ValueError(f"{selector!r} is no CSS selector: {error}") from error
-        return Selected(nodes, self._get_base)
+        """The elements that a CSS selector finds; with `::text` or `::attr(name)` at its end their texts or attributes.
+        ValueError when it is none."""
+        return Selected(select(self.document, selector), self._get_base)
 
     def xpath(self, expression: str) -> Selected:
-        """What an XPath 1.0 expression finds: elements, attributes or texts."""
-        found = self._lxml.xpath(expression)
-        if not isinstance(found, list):
-            found = [found]
-        nodes = [LxmlElement(one) if hasattr(one, "itertext") else TextNode(_written(one)) for one in found]
-        return Selected(list(nodes), self._get_base)
+        """What an XPath 1.0 expression finds: elements, attributes or texts. ValueError when it is none."""
+        try:
+            found = self.document.xpath(expression)
+        except ValueError as error:
+            raise ValueError(f"{expression!r} is no XPath expression: {error}") from error
+        return Selected([_node(one) for one in (found if isinstance(found, list) else [found])], self._get_base)
 
     def re(self, pattern: "str | re.Pattern[str]") -> list[str]:
         """All matches in the document: the first group where there is one, else the whole."""
@@ -119,35 +129,33 @@ class Page:
 
     def json(self) -> Any:
         """The body, read as JSON."""
-        return msgspec.json.decode(self._utf8)
+        return msgspec.json.decode(self.html.encode("utf-8", "replace"))
 
     @cached_property
     def json_ld(self) -> list[dict[str, Any]]:
         """The things that the page describes in JSON-LD; what is broken is left out."""
-        return json_ld(node.text() for node in self.tree.css('script[type="application/ld+json"]'))
+        return json_ld(script.text for script in self.document.select('script[type="application/ld+json"]'))
 
     @cached_property
     def microdata(self) -> list[dict[str, Any]]:
         """The things that the page describes in microdata: `type` and each property, a list where it comes twice."""
-        return microdata(self.tree, self.base)
+        return microdata(self.document, self.base)
 
     @property
     def links(self) -> list[str]:
         """Where its anchors lead, each once."""
         return list(dict.fromkeys(self.css("a[href], area[href]").hrefs))
 
-    @cached_property
-    def _lxml(self) -> Any:
-        try:
-            from lxml import html
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError("XPath needs lxml: pip install 'whimbrel[xpath]'") from error
-        parser = html.HTMLParser(encoding="utf-8", huge_tree=False)
-        text = self.html.encode("utf-8", "replace")
-        return html.document_fromstring(text if text.strip() else b"<html></html>", parser=parser)
-
     def __repr__(self) -> str:
         return f"<Page {self.url}>"
+
+
+def _node(found: Any) -> Node:
+    if isinstance(found, turbohtml.Document):
+        found = found.root or ""
+    if isinstance(found, turbohtml.Element):
+        return ElementNode(found)
+    return TextNode(found.data if isinstance(found, turbohtml.Comment | turbohtml.Text) else _written(found))
 
 
 def _written(value: Any) -> str:

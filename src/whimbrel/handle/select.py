@@ -1,20 +1,30 @@
-"""What selectors find on a page, whichever library looked for it."""
+"""What selectors find on a page."""
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Protocol, overload
+from typing import Final, Protocol, overload
 
+from turbohtml import Document, Element, Text
+
+from whimbrel.parse.html_text import BLOCKS
 from whimbrel.url import Url, resolve
-
-if TYPE_CHECKING:
-    from selectolax.lexbor import LexborNode
 
 _NUMBER: Final = re.compile(r"[-+\N{MINUS SIGN}]?\d[\d.,'\u2019\s]*")
 _LINKS: Final = ("href", "src", "action", "data")
+_PSEUDO: Final = re.compile(r"::(?:text|attr\(\s*([^\s()]+)\s*\))\s*(?=,|\Z)")
+_APART: Final = frozenset(
+    (
+        *(*BLOCKS, "p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "dt", "dd", "dl", "pre", "section", "article"),
+        *("aside", "nav", "header", "footer", "main", "figure", "figcaption", "address", "details", "summary"),
+        *("tbody", "thead", "tfoot", "br", "hr"),
+    )
+)
+"""Where one of these begins or ends, a word does."""
 
 
 class Node(Protocol):
     def text(self) -> str: ...
+    def exact(self) -> str: ...
     def attribute(self, name: str) -> str | None: ...
     def html(self) -> str: ...
     def css(self, selector: str) -> "list[Node]": ...
@@ -46,6 +56,16 @@ class Selected:
     def text(self) -> str:
         """White space folded; empty when nothing was found."""
         return _fold(self._nodes[0].text()) if self._nodes else ""
+
+    @property
+    def exact(self) -> str:
+        """The text of the first with every blank and line break as it stands, which is what `pre` and `code` need."""
+        return self._nodes[0].exact() if self._nodes else ""
+
+    @property
+    def exacts(self) -> list[str]:
+        """The same of each."""
+        return [node.exact() for node in self._nodes]
 
     @property
     def texts(self) -> list[str]:
@@ -125,53 +145,31 @@ def _fold(text: str) -> str:
     return " ".join(text.split())
 
 
-class LexborElement:
-    """By CSS."""
-
-    __slots__ = ("_node",)
-
-    def __init__(self, node: "LexborNode") -> None:
-        self._node = node
-
-    def text(self) -> str:
-        return self._node.text(separator=" ")
-
-    def attribute(self, name: str) -> str | None:
-        attributes = self._node.attributes
-        return (attributes[name] or "") if name in attributes else None
-
-    def html(self) -> str:
-        return self._node.html or ""
-
-    def css(self, selector: str) -> list[Node]:
-        return [LexborElement(node) for node in self._node.css(selector)]
-
-
-class LxmlElement:
-    """By XPath."""
+class ElementNode:
+    """An element."""
 
     __slots__ = ("_element",)
 
-    def __init__(self, element: Any) -> None:
+    def __init__(self, element: Element) -> None:
         self._element = element
 
     def text(self) -> str:
-        return " ".join(self._element.itertext())
+        element = self._element
+        if next(element.iter_elements(_APART), None) is None:
+            return element.text
+        return " ".join(element.stripped_strings)
+
+    def exact(self) -> str:
+        return self._element.text
 
     def attribute(self, name: str) -> str | None:
-        found: str | None = self._element.get(name)
-        return found
+        return self._element.attr(name)
 
     def html(self) -> str:
-        from lxml import html
-
-        found: str = html.tostring(self._element, encoding="unicode", with_tail=False)
-        return found
+        return self._element.html
 
     def css(self, selector: str) -> list[Node]:
-        from selectolax.lexbor import LexborHTMLParser
-
-        return [LexborElement(node) for node in LexborHTMLParser(self.html()).css(selector)]
+        return select(self._element, selector)
 
 
 class TextNode:
@@ -185,6 +183,9 @@ class TextNode:
     def text(self) -> str:
         return self._text
 
+    def exact(self) -> str:
+        return self._text
+
     def attribute(self, name: str) -> str | None:  # noqa: ARG002
         return None
 
@@ -193,3 +194,26 @@ class TextNode:
 
     def css(self, selector: str) -> list[Node]:  # noqa: ARG002
         return []
+
+
+def select(root: Document | Element, selector: str) -> list[Node]:
+    """What a CSS selector finds. `::text` and `::attr(name)` at its end are the texts directly in the elements, and
+    their attributes. ValueError when it is none."""
+    asked = {found[1] or "" for found in _PSEUDO.finditer(selector)}
+    if not asked:
+        return [ElementNode(element) for element in _selected(root, selector)]
+    parts = selector.count("::")
+    if len(asked) > 1 or parts != len(_PSEUDO.findall(selector)) or parts != _PSEUDO.sub("", selector).count(",") + 1:
+        raise ValueError(f"{selector!r} asks for different things at once: select them one after the other")
+    elements = _selected(root, _PSEUDO.sub("", selector))
+    name = asked.pop()
+    if name:
+        return [TextNode(value) for element in elements if (value := element.attr(name)) is not None]
+    return [TextNode(child.data) for element in elements for child in element if isinstance(child, Text)]
+
+
+def _selected(root: Document | Element, selector: str) -> list[Element]:
+    try:
+        return root.select(selector)
+    except ValueError as error:
+        raise ValueError(f"{selector!r} is no CSS selector: {error}") from error

@@ -1,14 +1,13 @@
 """Data that pages carry for machines: JSON-LD and microdata."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
+from turbohtml import Document, Element
 
+from whimbrel.handle.select import ElementNode
 from whimbrel.url import Url, resolve
-
-if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _MOST_DEEP: Final = 32
 _LINKED: Final = {"a": "href", "area": "href", "link": "href", "img": "src", "audio": "src", "video": "src",
@@ -29,32 +28,35 @@ def json_ld(scripts: Iterable[str]) -> list[dict[str, Any]]:
     return found
 
 
-def microdata(tree: "LexborHTMLParser", base: Url) -> list[dict[str, Any]]:
+def microdata(document: Document, base: Url) -> list[dict[str, Any]]:
     """HTML §5.2: items that are no property of another."""
-    return [_item(node, base, 0) for node in tree.css("[itemscope]:not([itemprop])")]
+    return [_item(node, base, 0) for node in document.select("[itemscope]:not([itemprop])")]
 
 
-def _item(node: "LexborNode", base: Url, depth: int) -> dict[str, Any]:
-    attributes = node.attributes
+def _item(node: Element, base: Url, depth: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, name in (("itemtype", "type"), ("itemid", "id")):
-        if attributes.get(key):
-            found[name] = attributes[key]
+        if value := node.attr(key):
+            found[name] = value
     if depth < _MOST_DEEP:
-        for child in node.iter():
+        for child in _children(node):
             _gather(child, base, found, depth)
     return found
 
 
-def _gather(node: "LexborNode", base: Url, found: dict[str, Any], depth: int) -> None:
-    attributes = node.attributes
-    if "itemprop" in attributes:
-        value = _item(node, base, depth + 1) if "itemscope" in attributes else _value(node, base)
-        for name in (attributes["itemprop"] or "").split():
+def _gather(node: Element, base: Url, found: dict[str, Any], depth: int) -> None:
+    named, is_item = node.attr("itemprop"), node.attr("itemscope") is not None
+    if named is not None:
+        value = _item(node, base, depth + 1) if is_item else _value(node, base)
+        for name in named.split():
             _put(found, name, value)
-    if "itemscope" not in attributes and depth < _MOST_DEEP:
-        for child in node.iter():
+    if not is_item and depth < _MOST_DEEP:
+        for child in _children(node):
             _gather(child, base, found, depth)
+
+
+def _children(node: Element) -> list[Element]:
+    return [child for child in node if isinstance(child, Element)]
 
 
 def _put(found: dict[str, Any], name: str, value: Any) -> None:
@@ -66,11 +68,10 @@ def _put(found: dict[str, Any], name: str, value: Any) -> None:
         found[name] = [found[name], value]
 
 
-def _value(node: "LexborNode", base: Url) -> str:
-    tag, attributes = node.tag or "", node.attributes
+def _value(node: Element, base: Url) -> str:
+    tag = node.tag
     if tag in _LINKED:
-        link = resolve(base, attributes.get(_LINKED[tag]) or "")
+        link = resolve(base, node.attr(_LINKED[tag]) or "")
         return "" if link is None else link.text
-    if tag in _SAID and attributes.get(_SAID[tag]) is not None:
-        return attributes[_SAID[tag]] or ""
-    return " ".join(node.text(separator=" ").split())
+    said = node.attr(_SAID[tag]) if tag in _SAID else None
+    return " ".join(ElementNode(node).text().split()) if said is None else said

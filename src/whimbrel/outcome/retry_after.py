@@ -11,6 +11,7 @@ from whimbrel.fetch.api import Exchange
 
 _TOO_MANY: Final = (429, 503)
 """Too Many Requests (RFC 6585 §4) and Service Unavailable (RFC 9110 §15.6.4)."""
+_LIMITED: Final = (403, 408, 413, 429)
 MAX_RETRY_AFTER_S: Final = 86_400.0
 """The longest wait that is honoured: a day."""
 
@@ -23,11 +24,11 @@ def asks_to_slow_down(status: int, wait_s: float) -> bool:
 def asked_wait_s(exchange: Exchange) -> float:
     """For how long an answer asks us to leave its host alone; 0 when it does not.
 
-    Retry-After counts with every error: 403 and 500 have it, too, on servers that limit their visitors. With a redirect
-    it is about the target only (RFC 9110 §10.2.3), and is not looked at.
+    Retry-After counts with every error of the server, and with those that servers give to visitors they limit. With a
+    redirect it is about the target (RFC 9110 §10.2.3), with 404 and the like about one page: it is not looked at.
     """
     response = exchange.response
-    if response is None or response.status < 400:
+    if response is None or not (response.status >= 500 or response.status in _LIMITED):
         return 0.0
     value = response.header("retry-after")
     if value is None:

@@ -12,6 +12,17 @@ from whimbrel.url import Url
 from whimbrel.visit import Visit
 
 
+class Reading(msgspec.Struct, frozen=True):
+    """How documents are read: the parser's configuration, as far as modules need it (`ParserConfig` says more)."""
+
+    agent: str = "whimbrel"
+    text: bool = True
+    requisites: bool = False
+    max_links: int = 10_000
+    max_text_chars: int = 1_000_000
+    time_budget_s: float = 2.0
+
+
 class PageLink(msgspec.Struct, frozen=True, gc=False):
     """A link as found in a document, made absolute. `kind` says by what it links: `a`, `area`, `iframe`, `frame`,
     `link`, `form`, `img`, `script`, `style`, `media`, `refresh`, `canonical`, `sitemap`, `feed`, `text`, `redirect`,
@@ -97,8 +108,8 @@ class ParsedPage(msgspec.Struct, frozen=True, gc=False):
     """Each pair of target and kind once, in document order. With `nofollow` among the directives they are still here;
     whoever follows links looks at `robots`."""
     trouble: str = ""
-    """Why the document was not read to its end: `too-many-links`, `time-budget`, `decoded-cut`, `undecodable`; else
-    empty."""
+    """Why the document was not read to its end: `too-many-links`, `too-large`, `time-budget`, `decoded-cut`,
+    `undecodable`; else empty."""
     length: int = 0
     """Bytes of the document once its content codings are taken off; filled in by the parser."""
 

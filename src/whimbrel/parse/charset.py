@@ -23,33 +23,37 @@ def name(label: str) -> str:
     return str(found.name) if found is not None else ""
 
 
-def to_utf8(body: bytes, header: str) -> tuple[bytes, str]:
-    """The document in UTF-8, without a byte order mark, and the name of the encoding that it was in.
-
-    UTF-8 is passed on as it is, broken sequences included: whoever reads it puts U+FFFD in their place.
-    """
+def decoded(body: bytes, header: str) -> tuple[str, str]:
+    """The document as text, without a byte order mark, and the name of the encoding that it was in. What means nothing
+    there is U+FFFD."""
     for bom, encoding in _BOMS:
         if body.startswith(bom):
-            return _transcoded(body[len(bom) :], encoding), encoding
+            return _decode(body[len(bom) :], encoding), encoding
     found = name(header) if header else ""
-    found = found or _declared(body[:_PRESCAN]) or _guess(body)
-    return _transcoded(body, found), found
+    found = found or _declared(body[:_PRESCAN])
+    return (_decode(body, found), found) if found else _guessed(body)
 
 
-def _transcoded(body: bytes, encoding: str) -> bytes:
+def to_utf8(body: bytes, header: str) -> tuple[bytes, str]:
+    """The same in UTF-8."""
+    text, found = decoded(body, header)
+    return text.encode("utf-8", "replace"), found
+
+
+def _decode(body: bytes, encoding: str) -> str:
     if encoding == "utf-8":
-        return body
-    text = webencodings.lookup(encoding).codec_info.decode(body, "replace")[0]
-    return str(text).encode("utf-8", "replace")
+        return body.decode("utf-8", "replace")
+    return str(webencodings.lookup(encoding).codec_info.decode(body, "replace")[0])
 
 
-def _guess(body: bytes) -> str:
+def _guessed(body: bytes) -> tuple[str, str]:
     try:
-        body.decode("utf-8")
+        return body.decode("utf-8"), "utf-8"
     except UnicodeDecodeError as error:
         # A limit may have cut the last character in two; that does not make the rest Latin.
-        return "utf-8" if error.end == len(body) and error.reason == "unexpected end of data" else "windows-1252"
-    return "utf-8"
+        is_cut = error.end == len(body) and error.reason == "unexpected end of data"
+    found = "utf-8" if is_cut else "windows-1252"
+    return _decode(body, found), found
 
 
 def _declared(head: bytes) -> str:

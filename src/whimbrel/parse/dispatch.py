@@ -7,10 +7,9 @@ from typing import Final
 
 import msgspec
 
-from whimbrel.parse.api import Module
+from whimbrel.parse.api import Module, Reading
 from whimbrel.parse.feed import Feed
 from whimbrel.parse.html import Html
-from whimbrel.parse.html_links import Reading
 from whimbrel.parse.sitemap import MAX_URLS, Sitemap
 from whimbrel.parse.text import Text
 from whimbrel.parse.xml import Entries, Say, Xml
@@ -91,7 +90,7 @@ def module_for(table: Table, mime: str) -> Module | None:
 
 def modules(reading: Reading, now_s: Callable[[], float]) -> Table:
     """What Whimbrel reads by itself. A user's table is this one with more in it."""
-    html = Html(reading, now_s)
+    html = Html(reading)
     lists = msgspec.structs.replace(reading, max_links=max(reading.max_links, MAX_URLS))
     roots: dict[str, Callable[[Say], Entries]] = {
         "urlset": Sitemap,

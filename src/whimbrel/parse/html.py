@@ -1,139 +1,161 @@
-"""HTML: links, words and what the document says of itself, by lexbor, the parser behind selectolax.
+"""HTML: links, words and what the document says of itself, by turbohtml (docs/adr/0017-one-html-reader.md).
 
-The tree is built only where that is cheap for certain (`guard.py`); what is left is read as a stream of tags
-(`stream.py`). On pages of 28 KB with 50 links a walk over all elements made the whole reading 9 % cheaper than one CSS
-query for the wanted ones (168 and 185 µs); on documentation pages, with 1,700 tags on average, there was no difference.
+The tree is built as browsers build it, in time and memory that grow with the document's size, whatever it says. One
+walk over the elements that matter takes links and metadata; the words are the library's plain text of what is left
+when nobody's eyes have been removed.
 """
 
-from collections.abc import Callable
 from typing import Final
 
-from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
+from turbohtml import Document, Element, Namespace
 
-from whimbrel.parse.api import Links, ParsedPage
-from whimbrel.parse.charset import to_utf8
-from whimbrel.parse.guard import is_cheap
-from whimbrel.parse.html_links import MAX_ANCHOR, Harvest, Reading, fold, fold_lines, resolved
+from whimbrel.parse.api import Links, ParsedPage, Reading
+from whimbrel.parse.charset import decoded
+from whimbrel.parse.html_links import MAX_ANCHOR, Harvest, fold
+from whimbrel.parse.html_text import BLOCKS, UNSEEN, seen_text
+from whimbrel.parse.html_tree import MAX_BYTES, tree_of
+from whimbrel.parse.link_list import LinkList
 from whimbrel.parse.robots_directive import directives
-from whimbrel.parse.stream import read_stream
 from whimbrel.url import Url
-from whimbrel.url.join import Joined
+from whimbrel.url.join import Joined, Joiner, without_fragment
 
-_ELEMENTS: Final = (
-    *("a", "area", "iframe", "frame", "link", "base", "meta", "title", "form", "html"),
-    *("script", "style", "noscript", "noframes", "noembed"),
-)
+_RAW_LINKS: Final = 10
+"""Links that are looked at for each that may be kept: pages repeat theirs."""
+_SAYING: Final = ("area", "iframe", "frame", "link", "base", "meta", "title", "form", "html")
 _REQUISITES: Final = ("img", "source", "video", "audio", "track", "embed", "input")
-_UNSEEN: Final = frozenset(("script", "style", "noscript", "noframes", "noembed", "iframe"))
-"""Their text is not the reader's to see."""
 _ANCHORS_KEPT: Final = 10_000
 _ANCHOR_KEPT_CHARS: Final = 64
-# Copying the selected option about is the one use of events in a parser; a hostile page can make it expensive.
-_OPTIONS: Final = LexborDocumentOptions.WO_EVENTS.value
 
 
 class Html:
     """A module for text/html."""
 
-    def __init__(self, reading: Reading, now_s: Callable[[], float]) -> None:
+    def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        self._now_s = now_s
-        names = _ELEMENTS + (_REQUISITES if reading.requisites else ())
-        self._tags = {_tag_id(name): name for name in names}
-        self._a = _tag_id("a")
+        self._tags = ("a", "template", *_SAYING, *UNSEEN, *BLOCKS, *(_REQUISITES if reading.requisites else ()))
         self._joined = Joined()
-        self._anchors = _Anchors(self._a)
+        self._anchors = _Anchors()
 
     def read(self, body: bytes, url: Url, mime: str, charset: str) -> ParsedPage:
-        body, charset = to_utf8(body, charset)
-        if is_cheap(body):
-            return self._read_tree(body, url, mime, charset)
-        return read_stream(body, url, mime, charset, self._reading, self._now_s)
-
-    def _read_tree(self, body: bytes, url: Url, mime: str, charset: str) -> ParsedPage:
-        tree = LexborHTMLParser(body, options=_OPTIONS)
-        root = tree.root
-        if root is None:
-            return ParsedPage(mime, charset)
-        harvest, nodes, unseen = self._harvest(root)
-        found = resolved(harvest, url, self._reading.max_links, self._joined)
-        anchors = self._anchors.of([nodes[place] for place in found.places])
-        # Removed last: anchors stand in some of them.
-        for node in unseen:
-            node.decompose(recursive=False)
+        read = body[:MAX_BYTES]
+        text, charset = decoded(read, charset)
+        document, is_whole = tree_of(text, read)
+        walk = self._walk(document)
+        if walk.templates:
+            for template in walk.templates:
+                template.decompose()
+            walk = self._walk(document)
+        harvest = walk.harvest
+        base = harvest.base_of(url)
+        links = LinkList(Joiner(base, self._joined), self._reading.max_links)
+        links.add_all(harvest.links)
+        canonical = links.join(harvest.canonical) if harvest.canonical else None
+        trouble = links.trouble if is_whole and len(read) == len(body) else "too-large"
         return ParsedPage(
             mime,
             charset,
             harvest.title or "",
             harvest.description or "",
             harvest.language,
-            found.canonical,
+            canonical or "",
             directives(harvest.robots, self._reading.agent) if harvest.robots else (),
-            self._text(tree.body or root) if self._reading.text else "",
-            Links(found.targets, anchors, found.rels, found.kinds),
-            found.trouble,
+            # Last: it changes the tree, and words of links stand where nobody sees them.
+            links=self._links(links, [walk.linking[place] for place in links.places]),
+            text=self._text(document, walk) if self._reading.text else "",
+            trouble=trouble,
         )
 
-    def _harvest(self, root: LexborNode) -> tuple[Harvest, list[LexborNode], list[LexborNode]]:
-        """What the elements say; for each raw link its node; and the nodes that nobody sees."""
-        harvest = Harvest(requisites=self._reading.requisites)
-        links, nodes, unseen = harvest.links, [], []
-        tags, a = self._tags, self._a
-        for node in root.traverse():
-            tag_id = node.tag_id
-            if tag_id not in tags:
-                continue
-            if tag_id == a:
-                attributes = node.attributes
-                if "href" in attributes:
-                    links.append(("a", attributes["href"] or "", attributes.get("rel") or ""))
-                    nodes.append(node)
-                continue
-            tag = tags[tag_id]
-            if tag in _UNSEEN:
-                unseen.append(node)
-            if tag == "title":
-                harvest.say_title(node.text())
-            elif tag not in ("style", "noscript"):
-                harvest.element(tag, node.attributes)
-                nodes += [node] * (len(links) - len(nodes))
-        return harvest, nodes, unseen
+    def _text(self, document: Document, walk: "_Walk") -> str:
+        return seen_text(document, walk.unseen, walk.blocks)[: self._reading.max_text_chars]
 
-    def _text(self, node: LexborNode) -> str:
-        return fold_lines(node.text(separator=" ", strip=True, skip_empty=True))[: self._reading.max_text_chars]
+    def _links(self, links: LinkList, elements: list[Element]) -> Links:
+        """With the words of each `a` and its rel, which are asked for only here: pages repeat their links."""
+        self._anchors.begin()
+        anchors, rels, anchor = [], links.rels, self._anchors.of
+        for at, element in enumerate(elements):
+            if element.tag != "a":
+                anchors.append("")
+                continue
+            anchors.append(anchor(element))
+            rel = element.attr("rel")
+            if rel:
+                rels[at] = fold(rel).lower()
+        return Links(links.targets, anchors, rels, links.kinds)
+
+    def _walk(self, document: Document) -> "_Walk":
+        walk = _Walk(requisites=self._reading.requisites)
+        harvest, most = walk.harvest, self._reading.max_links * _RAW_LINKS
+        links, linking, blocks = harvest.links, walk.linking, walk.blocks
+        seen: set[str] = set()
+        for element in document.iter_elements(self._tags):
+            tag = element.tag
+            if tag == "a":
+                href = element.attr("href")
+                if href is None:
+                    href = element.attr("xlink:href")
+                    if href is None:
+                        continue
+                if "#" in href:
+                    href = without_fragment(href)
+                if href not in seen and len(seen) < most:
+                    seen.add(href)
+                    links.append(("a", href, ""))
+                    linking.append(element)
+            elif tag in BLOCKS:
+                blocks.append(element)
+                if tag == "form":
+                    walk.take(tag, element)
+            else:
+                walk.take(tag, element)
+        return walk
+
+
+class _Walk:
+    """What was met on the way through a document."""
+
+    __slots__ = ("blocks", "harvest", "linking", "templates", "unseen")
+
+    def __init__(self, *, requisites: bool) -> None:
+        self.harvest = Harvest(requisites=requisites)
+        self.linking: list[Element] = []
+        """The element of each link."""
+        self.unseen: list[Element] = []
+        self.blocks: list[Element] = []
+        self.templates: list[Element] = []
+        """What is in them is no part of the document."""
+
+    def take(self, tag: str, element: Element) -> None:
+        """Any element but `a`: it is the one there are many of."""
+        if tag in UNSEEN:
+            self.unseen.append(element)
+        if tag == "template":
+            self.templates.append(element)
+        elif tag == "title":
+            if element.namespace is Namespace.HTML:
+                self.harvest.say_title(element.text)
+        elif tag not in ("style", "noscript"):
+            self.harvest.element(tag, element.attr)
+            self.linking += [element] * (len(self.harvest.links) - len(self.linking))
 
 
 class _Anchors:
-    """The words of links. Most are one text, and pages of a site repeat each other's: these are remembered, which is
-    cheaper than to fold them again, and makes them one object."""
+    """The words of links. Pages of a site repeat each other's: short ones are remembered, which is cheaper than to fold
+    them again, and makes them one object."""
 
-    def __init__(self, a: int) -> None:
-        self._a = a
+    def __init__(self) -> None:
         self._folded: dict[str, str] = {}
 
-    def of(self, nodes: list[LexborNode]) -> list[str]:
-        """One for each node; empty for all but `a`."""
+    def begin(self) -> None:
         if len(self._folded) > _ANCHORS_KEPT:
             self._folded.clear()
-        known, found = self._folded.get, []
-        for node in nodes:
-            first = node.first_child
-            if first is None or node.tag_id != self._a:
-                found.append("")
-                continue
-            text = first.text_content if first.next is None else None
-            if text is None:
-                text = node.text(separator=" ")
-            found.append(known(text) or self._fold(text))
-        return found
+
+    def of(self, element: Element) -> str:
+        # A lone child is a text, or an element in a line with it; several may be blocks.
+        text = element.text if len(element) < 2 else element.to_text()
+        return self._folded.get(text) or self._fold(text)
 
     def _fold(self, text: str) -> str:
         folded = fold(text)[:MAX_ANCHOR]
         if len(text) <= _ANCHOR_KEPT_CHARS:
             self._folded[text] = folded
         return folded
-
-
-def _tag_id(name: str) -> int:
-    """Lexbor's number for a tag: it compares faster than a name, but is not promised to stay the same."""
-    return LexborHTMLParser("").create_node(name).tag_id

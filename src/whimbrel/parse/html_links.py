@@ -1,16 +1,13 @@
-"""What the elements of an HTML document say: both readers, of trees and of tag streams, hand their elements over."""
+"""What the elements of an HTML document say, but for `a`, which the reader takes itself."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Final
 
-import msgspec
-
 from whimbrel.url import Url, resolve
-from whimbrel.url.join import Joined, Joiner
 
-Attributes = Mapping[str, str | None]
-"""By name in lower case; None is an attribute without a value."""
+Attribute = Callable[[str], str | None]
+"""The value of an attribute by its name in lower case, empty when it was given none; None when it is not there."""
 Raw = tuple[str, str, str]
 """Kind, link as written, rel."""
 
@@ -22,40 +19,27 @@ _REFRESH: Final = re.compile(
     r"\s*[\d.]*[\s;,]*(?:url\s*=\s*)?(?:\"([^\"]*)|'([^']*)|(\S.*))", re.IGNORECASE | re.DOTALL
 )
 _REFRESH_TIME: Final = re.compile(r"\s*(?:\d|\.)[\d.]*\s*(?:[;,\s]|\Z)")
-_NO_DOCUMENT: Final = frozenset(("dns-prefetch", "preconnect", "pingback"))
+_NO_DOCUMENT: Final = frozenset(
+    (
+        *("dns-prefetch", "preconnect", "prefetch", "pingback", "profile", "hub", "webmention", "micropub"),
+        *("edituri", "wlwmanifest", "expect", "compression-dictionary", "https://api.w.org/", "openid.server"),
+        *("openid.delegate", "openid2.provider", "openid2.local_id", "token_endpoint", "authorization_endpoint"),
+    )
+)
+"""What a `link` element may name beside documents, pictures and the like: services, and hints for browsers."""
+_NO_DOCUMENT_TYPES: Final = ("oembed", "json")
 _REQUISITES: Final = {
-    "stylesheet": "style", "icon": "img", "apple-touch-icon": "img", "preload": "media", "modulepreload": "script",
-    "manifest": "media",
+    "stylesheet": "style", "icon": "img", "apple-touch-icon": "img", "apple-touch-icon-precomposed": "img",
+    "apple-touch-startup-image": "img", "mask-icon": "img", "fluid-icon": "img", "image_src": "img",
+    "preload": "media", "modulepreload": "script", "manifest": "media",
 }  # fmt: skip
 _SOURCES: Final = {"img": "img", "script": "script", "source": "media", "video": "media", "audio": "media",
                    "track": "media", "embed": "media", "input": "img"}  # fmt: skip
 
 
-class Reading(msgspec.Struct, frozen=True):
-    """How documents are read: the parser's configuration, as far as modules need it."""
-
-    agent: str = "whimbrel"
-    text: bool = True
-    requisites: bool = False
-    max_links: int = 10_000
-    max_text_chars: int = 1_000_000
-    time_budget_s: float = 2.0
-
-
 def fold(text: str) -> str:
     """White space folded to single blanks, none at the ends."""
     return " ".join(text.split())
-
-
-def fold_lines(text: str) -> str:
-    """Lines joined by a blank, white space at their ends removed. Two blanks inside a line stay: to look for them would
-    cost more than all the rest of a page's text (77 of 110 µs for 28 KB)."""
-    for odd in "\r\t\f\xa0":
-        if odd in text:
-            text = text.replace(odd, " ")
-    if "\n" in text:
-        text = " ".join([line for part in text.split("\n") if (line := part.strip())])
-    return text.strip()
 
 
 class Harvest:
@@ -74,27 +58,31 @@ class Harvest:
         self.robots: list[tuple[str, str]] = []
         """Name and content of each meta tag that may be a robots directive."""
 
-    def element(self, tag: str, attributes: Attributes) -> None:
+    def element(self, tag: str, attribute: Attribute) -> None:
         """Any element but `a`, which readers add to `links` themselves: it is the one there are many of."""
         match tag:
             case "area":
-                self._add("area", attributes.get("href"), attributes.get("rel") or "")
+                self._add("area", attribute("href"), attribute("rel") or "")
             case "iframe" | "frame":
-                self._add(tag, attributes.get("src"))
+                self._add(tag, attribute("src"))
             case "link":
-                self._link(attributes)
+                self._link(attribute)
             case "meta":
-                self._meta(attributes)
+                self._meta(attribute)
             case "base":
-                if self.base is None and "href" in attributes:
-                    self.base = attributes["href"] or ""
+                if self.base is None:
+                    self.base = attribute("href")
             case "html":
-                self.language = self.language or (attributes.get("lang") or "").strip()[:100]
+                self.language = self.language or (attribute("lang") or "").strip()[:100]
             case "form":
-                if (attributes.get("method") or "get").strip().lower() == "get" and "action" in attributes:
-                    self._add("form", attributes["action"] or "")
+                if (attribute("method") or "get").strip().lower() == "get":
+                    self._add("form", attribute("action"))
             case _:
-                self._requisite(tag, attributes)
+                self._requisite(tag, attribute)
+
+    def base_of(self, url: Url) -> Url:
+        """What links are relative to. A base that is no http or https URL is as good as none."""
+        return (resolve(url, self.base) if self.base else None) or url
 
     def say_title(self, text: str) -> None:
         """The first title is the document's."""
@@ -105,8 +93,8 @@ class Harvest:
         if href is not None:
             self.links.append((kind, href, rel))
 
-    def _link(self, attributes: Attributes) -> None:
-        href, rel = attributes.get("href"), fold(attributes.get("rel") or "").lower()
+    def _link(self, attribute: Attribute) -> None:
+        href, rel = attribute("href"), fold(attribute("rel") or "").lower()
         if not href or not rel:
             return
         words = rel.split(" ")
@@ -118,21 +106,21 @@ class Harvest:
         if kind:
             if self.requisites:
                 self._add(kind, href, rel)
-        elif _NO_DOCUMENT.isdisjoint(words):
+        elif _NO_DOCUMENT.isdisjoint(words) and not (attribute("type") or "").lower().endswith(_NO_DOCUMENT_TYPES):
             self._add("link", href, rel)
 
-    def _meta(self, attributes: Attributes) -> None:
-        content = attributes.get("content")
+    def _meta(self, attribute: Attribute) -> None:
+        content = attribute("content")
         if content is None:
             return
-        name = (attributes.get("name") or "").strip().lower()
+        name = (attribute("name") or "").strip().lower()
         if name == "description":
             if self.description is None:
                 self.description = fold(content)[:_MAX_META]
         elif name:
             if len(self.robots) < _MAX_ROBOTS and name not in ("viewport", "generator", "keywords", "author"):
                 self.robots.append((name, content))
-        elif (attributes.get("http-equiv") or "").strip().lower() == "refresh":
+        elif (attribute("http-equiv") or "").strip().lower() == "refresh":
             self._refresh(content)
 
     def _refresh(self, content: str) -> None:
@@ -142,52 +130,14 @@ class Harvest:
             if said:
                 self._add("refresh", said[1] or said[2] or said[3])
 
-    def _requisite(self, tag: str, attributes: Attributes) -> None:
+    def _requisite(self, tag: str, attribute: Attribute) -> None:
         kind = _SOURCES.get(tag)
-        if kind is None or not self.requisites or (tag == "input" and attributes.get("type") != "image"):
+        if kind is None or not self.requisites or (tag == "input" and attribute("type") != "image"):
             return
-        self._add(kind, attributes.get("src") or None)
-        self._add(kind, attributes.get("poster") or None)
-        for candidate in (attributes.get("srcset") or "").split(", "):
+        self._add(kind, attribute("src") or None)
+        self._add(kind, attribute("poster") or None)
+        for candidate in (attribute("srcset") or "").split(", "):
             # A URL may hold commas, but not at its end and not before a blank (HTML §4.8.4.2.1).
             words = candidate.split(None, 1)
             if words:
                 self._add(kind, words[0].rstrip(","))
-
-
-class Resolved(msgspec.Struct, frozen=True, gc=False):
-    """Columns of one length: each pair of target and kind once."""
-
-    targets: list[str]
-    rels: list[str]
-    kinds: list[str]
-    places: list[int]
-    """Of the raw links."""
-    canonical: str
-    trouble: str
-
-
-def resolved(harvest: Harvest, url: Url, max_links: int, joined: Joined | None = None) -> Resolved:
-    """Make links absolute. A base that is no http or https URL is as good as none. `joined` remembers links from one
-    page to the next."""
-    base = (resolve(url, harvest.base) if harvest.base else None) or url
-    joiner = Joiner(base, joined)
-    known, join = joiner.known.get, joiner.join
-    seen: set[str | tuple[str, str]] = set()
-    found = Resolved([], [], [], [], (join(harvest.canonical) if harvest.canonical else None) or "", "")
-    targets, rels, kinds, places = found.targets, found.rels, found.kinds, found.places
-    for place, (kind, href, rel) in enumerate(harvest.links):
-        target = known(href) or join(href)
-        if target is None:
-            continue
-        key = target if kind == "a" else (target, kind)
-        if key in seen:
-            continue
-        if len(targets) >= max_links:
-            return msgspec.structs.replace(found, trouble="too-many-links")
-        seen.add(key)
-        targets.append(target)
-        rels.append(fold(rel).lower() if rel else "")
-        kinds.append(kind)
-        places.append(place)
-    return found

@@ -9,8 +9,7 @@ from whimbrel.fetch.coding import Decoded, decode, gunzip
 from whimbrel.flow import Config, In, Needs, Out, Sync
 from whimbrel.outcome.classify import classify, classify_document
 from whimbrel.parse import dispatch
-from whimbrel.parse.api import Parsed, ParsedPage
-from whimbrel.parse.html_links import Reading
+from whimbrel.parse.api import Parsed, ParsedPage, Reading
 from whimbrel.parse.robots_directive import header_directives
 from whimbrel.url import Url
 
@@ -27,7 +26,7 @@ class ParserConfig(Config, frozen=True):
     max_links: int = 10_000
     """Different ones of one document. Sitemaps and lists may have 50,000."""
     time_budget_s: float = 2.0
-    """For the links of one document; what was found by then counts."""
+    """For one XML document; what was found by then counts. HTML needs none: its time grows with its size alone."""
     text: bool = True
     """Keep the visible words of documents."""
     max_text_chars: int = 1_000_000

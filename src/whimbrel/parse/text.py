@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from whimbrel.parse.api import Links, PageLink, ParsedPage
-from whimbrel.parse.charset import to_utf8
-from whimbrel.parse.html_links import Reading, fold_lines
+from whimbrel.parse.api import Links, ParsedPage, Reading
+from whimbrel.parse.charset import decoded
+from whimbrel.parse.link_list import LinkList
 from whimbrel.url import Url
 from whimbrel.url.join import Joiner
 from whimbrel.url.scheme import PREFIXES
@@ -18,26 +18,22 @@ class Text:
         self._reading = reading
 
     def read(self, body: bytes, url: Url, mime: str, charset: str) -> ParsedPage:
-        body, charset = to_utf8(body, charset)
-        text = body.decode("utf-8", "replace")
-        targets, trouble = self._targets(text, url)
-        links = Links.of(PageLink(target, "", "", "text") for target in targets)
-        words = fold_lines(text)[: self._reading.max_text_chars] if self._reading.text else ""
-        return ParsedPage(mime, charset, text=words, links=links, trouble=trouble)
+        text, charset = decoded(body, charset)
+        links = self._links(text, url)
+        found = Links(links.targets, [""] * len(links.targets), links.rels, links.kinds)
+        words = text.strip()[: self._reading.max_text_chars] if self._reading.text else ""
+        return ParsedPage(mime, charset, text=words, links=found, trouble=links.trouble)
 
-    def _targets(self, text: str, url: Url) -> tuple[list[str], str]:
+    def _links(self, text: str, url: Url) -> LinkList:
         """Only a text that has nothing but absolute URLs, one in a line, is a list. URLs in prose are not links."""
+        found = LinkList(Joiner(url), self._reading.max_links)
         if not text.lstrip()[:8].lower().startswith(PREFIXES):
-            return [], ""
-        lines = [line.strip() for line in text.splitlines()]
-        lines = [line for line in lines if line]
-        if not all(line.lower().startswith(PREFIXES) and " " not in line for line in lines[:_LOOKED_AT]):
-            return [], ""
-        join, found = Joiner(url).join, dict[str, None]()
-        for line in lines:
-            target = join(line) if line.lower().startswith(PREFIXES) else None
-            if target is not None and target not in found:
-                if len(found) >= self._reading.max_links:
-                    return list(found), "too-many-links"
-                found[target] = None
-        return list(found), ""
+            return found
+        lines = [line for each in text.splitlines() if (line := each.strip())]
+        if all(_is_url(line) and " " not in line for line in lines[:_LOOKED_AT]):
+            found.add_all(("text", line, "") for line in lines if _is_url(line))
+        return found
+
+
+def _is_url(line: str) -> bool:
+    return line.lower().startswith(PREFIXES)

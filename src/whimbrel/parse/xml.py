@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Final, Protocol
 from xml.parsers import expat
 
-from whimbrel.parse.api import Links, PageLink, ParsedPage
+from whimbrel.parse.api import Links, ParsedPage, Reading
 from whimbrel.parse.charset import to_utf8
-from whimbrel.parse.html_links import Reading, fold
+from whimbrel.parse.html_links import fold
+from whimbrel.parse.link_list import LinkList
 from whimbrel.url import Url
 from whimbrel.url.join import Joiner
 
@@ -68,7 +69,7 @@ class Xml:
         except (expat.ExpatError, _Stop, ValueError):
             pass  # Broken, refused or enough: what was found before stands.
         title = fold(run.entries.title)[:_MAX_WORDS] if run.entries else ""
-        return ParsedPage(mime, charset, title, links=Links.of(run.links), trouble=trouble or run.trouble)
+        return ParsedPage(mime, charset, title, links=run.found(), trouble=trouble or run.links.trouble)
 
 
 class _Run:
@@ -76,14 +77,10 @@ class _Run:
 
     def __init__(self, roots: dict[str, Callable[[Say], Entries]], url: Url, max_links: int) -> None:
         self._roots = roots
-        self._join = Joiner(url).join
-        self._max_links = max_links
         self._path: list[str] = []
         self._words: list[list[str]] = []
-        self._seen: set[tuple[str, str]] = set()
         self.entries: Entries | None = None
-        self.links: list[PageLink] = []
-        self.trouble = ""
+        self.links = LinkList(Joiner(url), max_links)
 
     def parser(self) -> expat.XMLParserType:
         parser = expat.ParserCreate("utf-8")
@@ -120,11 +117,9 @@ class _Run:
             self._words[-1].append(words[:_MAX_WORDS])
 
     def _say(self, href: str, rel: str, kind: str) -> None:
-        target = self._join(href)
-        if target is None or (target, kind) in self._seen:
-            return
-        if len(self.links) >= self._max_links:
-            self.trouble = "too-many-links"
+        if not self.links.add(kind, href, rel):
             raise _Stop
-        self._seen.add((target, kind))
-        self.links.append(PageLink(target, "", rel, kind))
+
+    def found(self) -> Links:
+        links = self.links
+        return Links(links.targets, [""] * len(links.targets), links.rels, links.kinds)

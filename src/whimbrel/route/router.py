@@ -16,7 +16,7 @@ from whimbrel.url.scope import Scope
 from whimbrel.visit import Discovered, HostName, Request, Visit
 
 FOLLOWED: Final = frozenset(
-    {"a", "area", "iframe", "frame", "refresh", "canonical", "sitemap", "feed", "text", "handler"}
+    {"a", "area", "iframe", "frame", "link", "refresh", "canonical", "sitemap", "feed", "text", "handler"}
 )
 REQUISITES: Final = frozenset({"img", "script", "style", "media"})
 

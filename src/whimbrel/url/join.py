@@ -1,7 +1,7 @@
 """Links of one document, made absolute. Called for every link, so the common spellings never reach the parser.
 
-Pages of a site repeat each other's links, so those that mean the same on each of them are remembered: the same text is
-the same object then, which also makes every later comparison cheaper.
+Pages of a site repeat each other's links, so those that mean the same on each of them, or on each of a folder, are
+remembered: the same text is the same object then, which also makes every later comparison cheaper.
 
 A link is *plain* when each of its characters stands for itself in a path and in a query, and no segment of its path can
 be a dot segment. Joining a plain link to its base is gluing text. All others go to the standard's own parser.
@@ -24,30 +24,40 @@ _AUTHORITY: Final = re.compile(
 _PUNYCODE: Final = "xn--"
 
 
-class Joined:
-    """What plain links of recent pages led to, by the page's origin. Beyond `most` links all of it is forgotten."""
+def without_fragment(href: str) -> str:
+    """The same link to a crawler, where that can be seen at once: a blank before the # is a part of the path, and the
+    parser refuses some texts wherever they stand."""
+    end = href.find("#")
+    return href[:end] if end >= 0 and href.isascii() and (end == 0 or href[end - 1] > " ") else href
 
-    __slots__ = ("_most", "_origins", "count")
+
+class Joined:
+    """What plain links of recent pages led to, by the page's origin, or by its folder for those that are relative to
+    it. Beyond `most` links all of it is forgotten."""
+
+    __slots__ = ("_most", "_places", "count")
 
     def __init__(self, most: int = 50_000) -> None:
         self._most = most
-        self._origins: dict[str, dict[str, str]] = {}
+        self._places: dict[str, dict[str, str]] = {}
         self.count = 0
 
-    def of(self, origin: str) -> dict[str, str]:
+    def of(self, place: str) -> dict[str, str]:
         if self.count > self._most:
-            self._origins.clear()
+            self._places.clear()
             self.count = 0
-        found = self._origins.get(origin)
+        found = self._places.get(place)
         if found is None:
-            found = self._origins[origin] = {}
+            # An empty one counts, too: a site may have as many folders as pages.
+            self.count += 1
+            found = self._places[place] = {}
         return found
 
 
 class Joiner:
     """`join(href)` equals `resolve(base, href).text` for every text."""
 
-    __slots__ = ("_base", "_directory", "_joined", "_odd", "_origin", "_path", "_root", "_scheme", "known")
+    __slots__ = ("_base", "_directory", "_joined", "_odd", "_origin", "_path", "_root", "_scheme", "known", "near")
 
     def __init__(self, base: Url, joined: Joined | None = None) -> None:
         self._base = base.text
@@ -60,11 +70,12 @@ class Joiner:
         self._joined = Joined() if joined is None else joined
         self.known = self._joined.of(self._origin)
         """Links that were joined before; who has dozens of them looks here first."""
+        self.near = self._joined.of(self._directory)
+        """The same for those that are relative to the folder."""
 
     def join(self, href: str) -> str | None:
         """The canonical text of a link as written in a document; None when it leads nowhere a crawler goes."""
-        known = self.known.get(href)
-        return self._find(href) if known is None else known
+        return self.near.get(href) or self.known.get(href) or self._find(href)
 
     def _find(self, href: str) -> str | None:
         plain = href
@@ -72,16 +83,36 @@ class Joiner:
             if not href.isascii():  # The parser refuses some texts, wherever in the link they stand.
                 return canonical(href, self._base)
             plain = href.partition("#")[0]
-        if self._odd(plain) is None and "/." not in plain and ("%" not in plain or "%2e" not in plain.lower()):
-            joined = self._join_plain(plain)
+        above, rest = self._above(plain) if plain[:1] == "." else ("", plain)
+        if self._odd(rest) is None and "/." not in rest and ("%" not in rest or "%2e" not in rest.lower()):
+            joined = above + rest if above else self._join_plain(rest)
             if joined is not None:
-                # All others depend on the page, or on its folder.
-                if plain[:1] == "/" or (":" in plain and plain[0] != "?"):
-                    self.known[href] = joined
-                    self._joined.count += 1
+                self._remember(href, plain, joined)
                 return joined
         # The link itself, not what stands before its fragment: a blank before the # is a part of the path.
         return canonical(href, self._base)
+
+    def _above(self, plain: str) -> tuple[str, str]:
+        """`../../x` from the folder that it is relative to: that folder, and the rest. All of it is the rest when it
+        begins otherwise."""
+        directory, rest = self._directory, plain
+        while True:
+            if rest.startswith("../"):
+                rest = rest[3:]
+                if len(directory) > len(self._root):
+                    directory = directory[: directory.rindex("/", 0, -1) + 1]
+            elif rest.startswith("./"):
+                rest = rest[2:]
+            else:
+                return ("", plain) if rest[:1] in (".", "/") else (directory, rest)
+
+    def _remember(self, href: str, plain: str, joined: str) -> None:
+        """What depends on the page alone is not worth it."""
+        first = plain[:1]
+        if first in ("", "?"):
+            return
+        (self.known if first == "/" or (":" in plain and first != ".") else self.near)[href] = joined
+        self._joined.count += 1
 
     def _join_plain(self, plain: str) -> str | None:
         """None when the parser has to be asked."""

@@ -51,7 +51,7 @@ http {{
     ssl_certificate {folder}/certificates/$domain.pem;
     ssl_certificate_key {folder}/certificates/$domain.pem;
     root {sites}/$host;
-    rewrite ^/$ /index.html;
+    {found}
     gzip_static {gzip};
     access_log {folder}/access.log fetch;
   }}
@@ -103,6 +103,8 @@ class Nginx:
             sites=self._corpus.sites,
             # Old manuals have other charsets, and say so in their pages.
             charset="off" if self._corpus.spec.books else "utf-8",
+            # A page under two names would count twice.
+            found="if ($args) { return 404; } index none;" if self._corpus.spec.books else "rewrite ^/$ /index.html;",
             gzip="always" if self._corpus.spec.is_gzipped else "off",
         )
         (state / "nginx.conf").write_text(config, encoding="utf-8")
