@@ -75,9 +75,20 @@ def answered(status: int, **headers: str) -> Exchange:
 
 @pytest.mark.parametrize(
     ("status", "wait_s"),
-    [(200, 0.0), (301, 0.0), (304, 0.0), (403, 60.0), (404, 0.0), (410, 0.0), (429, 60.0), (500, 60.0), (501, 60.0), (503, 60.0)],
+    [
+        (200, 0.0),
+        (301, 0.0),
+        (304, 0.0),
+        (403, 60.0),
+        (404, 0.0),
+        (410, 0.0),
+        (429, 60.0),
+        (500, 60.0),
+        (501, 60.0),
+        (503, 60.0),
+    ],
 )
-def test_retry_after_counts_with_every_error_and_with_nothing_else(status: int, wait_s: float) -> None:
+def test_retry_after_counts_with_errors_that_limit_visitors_and_with_nothing_else(status: int, wait_s: float) -> None:
     assert asked_wait_s(answered(status, **{"retry-after": "60"})) == wait_s
     assert asked_wait_s(answered(status, **{"retry-after": http_date(NOW_S + 60)})) == wait_s
     assert asked_wait_s(answered(status)) == 0.0
