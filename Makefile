@@ -10,7 +10,8 @@ MANUALS := python3-doc postgresql-doc sqlite3-doc git-doc apache2-doc libxml2-do
   $(addprefix python-,$(addsuffix -doc,aiohttp attr babel click flask jinja2 pygments requests sqlalchemy tornado werkzeug)) \
   $(addprefix lib,$(addsuffix -doc,eigen3 sfml cli11 assimp pqxx atk1.0 cairo2 glib2.0 gtk-3 soup2.4 poppler-glib)) \
   $(addprefix lib,$(addsuffix -doc,pango1.0 gdk-pixbuf2.0 json-glib))
-.PHONY: help demo test test-long check lint types layers unit setup tools bench bench-tools long-tools clean
+
+.PHONY: help demo test test-long fuzz check lint types layers unit setup tools bench bench-tools long-tools clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -22,6 +23,9 @@ test: setup tools check unit ## all checks and the default tests
 
 test-long: setup long-tools ## the tests that take minutes
 	$(BIN)/pytest -m long
+
+fuzz: setup ## an hour of mutated and made-up documents for the HTML reader
+	$(BIN)/python -m tests.parse.fuzz 60
 
 check: lint types layers ## style, types and layers
 

@@ -103,7 +103,8 @@ class Page:
     @cached_property
     def main_text(self) -> str:
         """The words of its main content, without menus and other furniture; empty when none stands out."""
-        return self.document.main_text()
+        main = self.document.main_content()
+        return "" if main is None else html_text(turbohtml.parse(main.html, positions=False))
 
     @cached_property
     def markdown(self) -> str:
