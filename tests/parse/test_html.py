@@ -163,11 +163,14 @@ def test_a_document_that_would_take_too_much_memory_is_read_up_to_there(end: byt
     assert (links(page), page.trouble) == (["/dir/1"], "too-large")
 
 
-def test_a_document_with_many_tags_is_read_like_any_other() -> None:
-    body = b"<title>t</title>" + b"".join(b"<p>w%d <a href=%d>l</a>" % (at, at) for at in range(4_000))
-    page = read(body)
+@pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "windows-1252", "utf-16"])
+def test_a_document_with_many_tags_is_read_like_any_other(charset: str) -> None:
+    body = "<title>t</title>" + "".join(f"<p>ü{at} <a href={at}>l</a>" for at in range(4_000))
+    page = Html(Reading()).read(body.encode(charset), URL, "text/html", charset.removesuffix("-sig"))
     assert (len(page.links), page.title, page.trouble) == (4_000, "t", "")
-    assert page.text.split()[::2] == [f"w{at}" for at in range(4_000)]
+    assert page.text.split()[::2] == [f"ü{at}" for at in range(4_000)]
+    broken = Html(Reading()).read(b"<p>\xff\xc3<p>" * 2_000, URL, "text/html", "utf-8")
+    assert broken.text.split() == ["\ufffd\ufffd"] * 2_000
 
 
 TAGS = st.sampled_from(

@@ -5,6 +5,7 @@ walk over the elements that matter takes links and metadata; the words are the l
 when nobody's eyes have been removed.
 """
 
+from codecs import BOM_UTF8
 from typing import Final
 
 from turbohtml import Document, Element, Namespace
@@ -39,7 +40,8 @@ class Html:
     def read(self, body: bytes, url: Url, mime: str, charset: str) -> ParsedPage:
         read = body[:MAX_BYTES]
         text, charset = decoded(read, charset)
-        document, is_whole = tree_of(text, read)
+        same = read.removeprefix(BOM_UTF8) if charset == "utf-8" else text.encode("utf-8", "replace")
+        document, is_whole = tree_of(text, same)
         walk = self._walk(document)
         if walk.templates:
             for template in walk.templates:
@@ -50,7 +52,7 @@ class Html:
         links = LinkList(Joiner(base, self._joined), self._reading.max_links)
         links.add_all(harvest.links)
         canonical = links.join(harvest.canonical) if harvest.canonical else None
-        trouble = links.trouble if is_whole and len(read) == len(body) else "too-large"
+        trouble = links.trouble if is_whole and len(body) <= MAX_BYTES else "too-large"
         return ParsedPage(
             mime,
             charset,

@@ -9,7 +9,7 @@ UNSEEN: Final = frozenset(("script", "style", "noscript", "noframes", "noembed",
 """Their text is not the reader's to see."""
 BLOCKS: Final = frozenset(
     (
-        *("table", "caption", "tr", "td", "th", "ul", "ol", "menu", "dir", "li", "blockquote", "form", "fieldset"),
+        *("table", "caption", "td", "th", "ul", "ol", "menu", "dir", "li", "blockquote", "form", "fieldset"),
         *("legend", "center", "dialog", "hgroup", "listing", "xmp", "select", "optgroup", "option", "textarea"),
         "button",
     )

@@ -17,13 +17,15 @@ SMALL_HOSTS: Final = 100
 REALISTIC_PAGES: Final = 3
 QUOTE_PAGES: Final = 50
 ROBOTS: Final = b"User-agent: *\nDisallow: /cgi-bin/\nDisallow: /search\n"
+BOOK_ROBOTS: Final = b"User-agent: *\nDisallow: /cgi-bin/\n"
+"""Manuals have folders that are called `search`."""
 # By hand: warcio's writer copies every payload to a temporary file that it leaves open.
 _RECORD: Final = (
     "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:{id}>\r\nWARC-Target-URI: {url}\r\n"
     "WARC-Date: 2026-01-01T00:00:00Z\r\nContent-Type: application/http;msgtype=response\r\n"
     "Content-Length: {length}\r\n\r\n"
 )
-_VERSION: Final = 1
+_VERSION: Final = 2
 """Counts the changes of what a specification means; a corpus of another version is made again."""
 
 
@@ -106,7 +108,7 @@ class Corpus:
     def files(self) -> Iterator[tuple[str, str, bytes]]:
         """Host, request target and the bytes that are sent."""
         for book in self.spec.books:
-            yield book.host, "/robots.txt", ROBOTS
+            yield book.host, "/robots.txt", BOOK_ROBOTS
             for target, body in book_files(book):
                 yield book.host, target, body
         if not self.spec.books:
