@@ -6,7 +6,8 @@ STAMP := $(VENV)/.installed
 TOOLS := curl dig wrk strace
 DEMO ?= demo-crawl
 
-MANUALS := python3-doc postgresql-doc sqlite3-doc git-doc apache2-doc libxml2-doc libfftw3-doc libcommons-math3-java-doc \
+MANUALS := python3-doc postgresql-doc sqlite3-doc git-doc libxml2-doc libfftw3-doc \
+  $(addprefix lib,$(addsuffix -java-doc,htsjdk ij jcommon)) \
   $(addprefix python-,$(addsuffix -doc,aiohttp attr babel click flask jinja2 pygments requests sqlalchemy tornado werkzeug)) \
   $(addprefix lib,$(addsuffix -doc,eigen3 sfml cli11 assimp pqxx atk1.0 cairo2 glib2.0 gtk-3 soup2.4 poppler-glib)) \
   $(addprefix lib,$(addsuffix -doc,pango1.0 gdk-pixbuf2.0 json-glib))

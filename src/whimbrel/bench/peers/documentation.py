@@ -30,15 +30,15 @@ _BOOKS: Final = (
     ("hand-written", "sqlite", "doc/sqlite3"),
     ("hand-written", "libxml2", "doc/libxml2/html"),
     ("asciidoc", "git", "doc/git-doc"),
-    ("javadoc", "commons-math", "doc/libcommons-math3-java/api"),
+    ("javadoc", "htsjdk", "doc/libhtsjdk-java/api"),
+    ("javadoc", "imagej", "doc/libij-java/api"),
+    ("javadoc", "jcommon", "doc/libjcommon-java/javadoc"),
     ("doxygen", "eigen", "doc/libeigen3-dev/html"),
     ("doxygen", "sfml", "doc/libsfml-dev/html"),
     ("doxygen", "cli11", "doc/libcli11-dev/html"),
     ("doxygen", "assimp", "doc/libassimp-doc/apiref"),
     ("doxygen", "pqxx", "doc/libpqxx-doc/html"),
     ("texinfo", "fftw", "doc/libfftw3-dev/html"),
-    ("xslt", "apache-fr", "doc/apache2-doc/manual/fr"),
-    ("xslt", "apache-ja", "doc/apache2-doc/manual/ja"),
     *(
         ("gtk-doc", name, f"gtk-doc/html/{name}")
         for name in ("atk", "cairo", "gdk3", "gio", "glib", "gobject", "gtk3", "libsoup-2.4", "poppler")
