@@ -61,7 +61,7 @@ def _declared(head: bytes) -> str:
     xml = _XML.match(head.lstrip())
     found = _label(xml[1]) if xml else ""
     if not found and b"<" in head:
-        for meta in _META.finditer(_COMMENT.sub(b"", head)):
+        for meta in _META.finditer(_COMMENT.sub(b"", head) if b"<!--" in head else head):
             found = _of_meta(meta[1])
             if found:
                 break

@@ -23,7 +23,7 @@ from whimbrel.url.join import Joined, Joiner, without_fragment
 _RAW_LINKS: Final = 10
 """Links that are looked at for each that may be kept: pages repeat theirs."""
 _SAYING: Final = ("area", "iframe", "frame", "link", "base", "meta", "title", "form", "html")
-_REQUISITES: Final = ("img", "source", "video", "audio", "track", "embed", "input")
+_REQUISITES: Final = ("img", "script", "source", "video", "audio", "track", "embed", "input")
 _ANCHORS_KEPT: Final = 10_000
 _ANCHOR_KEPT_CHARS: Final = 64
 
@@ -135,7 +135,7 @@ class _Walk:
         elif tag == "title":
             if element.namespace is Namespace.HTML:
                 self.harvest.say_title(element.text)
-        elif tag not in ("style", "noscript"):
+        elif tag != "noscript":
             self.harvest.element(tag, element.attr)
             self.linking += [element] * (len(self.harvest.links) - len(self.linking))
 

