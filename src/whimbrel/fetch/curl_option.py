@@ -60,7 +60,7 @@ class CurlConfig(Config, frozen=True):
     """All header lines of an answer together. libcurl itself stops at 300 KB, and at 100 KB in one line."""
     spill_directory: str = ""
     """Where bodies go that are larger than `spill_bytes`; empty: the system's directory for temporary files."""
-    spill_bytes: int = 65_536
+    spill_bytes: int = 131_072
     """Larger bodies go to an unnamed file instead of memory."""
     connections: int = 1_024
     """The most exchanges under way at once, of all who use the transport."""

@@ -98,7 +98,7 @@ class Html:
                     if href is None:
                         continue
                 if "#" in href:
-                    href = without_fragment(href)
+                    href = "" if href[0] == "#" and href.isascii() else without_fragment(href)
                 if href not in seen and len(seen) < most:
                     seen.add(href)
                     links.append(("a", href, ""))
