@@ -208,7 +208,7 @@ def test_a_head_beyond_the_limit_is_trouble(head: bytes, trouble: str) -> None:
 def test_a_disk_that_takes_nothing_is_an_error_of_its_own(tmp_path: Path) -> None:
     async def scene() -> None:
         spill = tmp_path / "spill"
-        async with raw(sending(HEAD + b"\r\n" + b"x" * 100_000)) as port, transport(spill_directory=str(spill)) as made:
+        async with raw(sending(HEAD + b"\r\n" + b"x" * 200_000)) as port, transport(spill_directory=str(spill)) as made:
             spill.rmdir()
             exchange = await made.fetch(request(f"http://a.test:{port}/"), "127.0.0.1")
             assert exchange.trouble == f"error-{pycurl.E_WRITE_ERROR}"

@@ -58,6 +58,8 @@ class Concurrent(Async, Generic[Item, Product]):
             # it is still in the processor's caches.
             while (bool(self._finished) and self._hand_on()) | self._begin_next():
                 pass
+            # What came of the last one may wait for room below, and nobody else would hand it over.
+            self.target.push()
             if self._under_way == 0 and not self._finished and self.source.ended:
                 return
             await self.woken()

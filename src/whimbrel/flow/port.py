@@ -234,7 +234,12 @@ class Outlet(Generic[T]):
     @property
     def idle(self) -> bool:
         """No put is under way and nothing waits to be handed over."""
-        return self._putting == 0 and (self.calls is None or self.calls.push())
+        return self._putting == 0 and self.push()
+
+    def push(self) -> bool:
+        """Hand over what direct sinks produced and had no room for, as far as there is room now; true when nothing is
+        left. Whoever offers must do this when woken: if nothing more is offered, nothing else does."""
+        return self.calls is None or self.calls.push()
 
     def offer(self, item: T) -> bool:
         """Give an item if there is room for it now. A direct sink has room when all it produced before was taken."""
