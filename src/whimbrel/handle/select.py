@@ -155,7 +155,8 @@ class ElementNode:
 
     def text(self) -> str:
         element = self._element
-        if next(element.iter_elements(_APART), None) is None:
+        # Most have nothing but words, which is seen much faster than what kind of elements there are.
+        if next(element.iter_elements(), None) is None or next(element.iter_elements(_APART), None) is None:
             return element.text
         return " ".join(element.stripped_strings)
 
@@ -199,7 +200,7 @@ class TextNode:
 def select(root: Document | Element, selector: str) -> list[Node]:
     """What a CSS selector finds. `::text` and `::attr(name)` at its end are the texts directly in the elements, and
     their attributes. ValueError when it is none."""
-    asked = {found[1] or "" for found in _PSEUDO.finditer(selector)}
+    asked = {found[1] or "" for found in _PSEUDO.finditer(selector)} if "::" in selector else None
     if not asked:
         return [ElementNode(element) for element in _selected(root, selector)]
     parts = selector.count("::")
