@@ -90,7 +90,7 @@ def test_a_list_of_urls_is_a_sitemap_and_prose_is_not() -> None:
     )
     assert targets(page, "text") == ["http://a.test/1", "https://a.test/2"]
     prose = page_of(b"http://a.test/1 is a page\nand so on", content_type="text/plain")
-    assert (len(prose.links), prose.text) == (0, "http://a.test/1 is a page\nand so on")
+    assert (len(prose.links), prose.text) == (0, "http://a.test/1 is a page and so on")
 
 
 @given(st.binary(max_size=500))

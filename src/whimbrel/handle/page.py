@@ -97,7 +97,7 @@ class Page:
 
     @cached_property
     def text(self) -> str:
-        """The words that a reader sees, a line for each block; the same as in the table `pages`."""
+        """The words that a reader sees; the same as in the table `pages`."""
         return html_text(turbohtml.parse(self.html, positions=False))
 
     @cached_property

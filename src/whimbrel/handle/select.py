@@ -6,7 +6,6 @@ from typing import Final, Protocol, overload
 
 from turbohtml import Document, Element, Text
 
-from whimbrel.parse.html_text import BLOCKS
 from whimbrel.url import Url, resolve
 
 _NUMBER: Final = re.compile(r"[-+\N{MINUS SIGN}]?\d[\d.,'\u2019\s]*")
@@ -14,7 +13,9 @@ _LINKS: Final = ("href", "src", "action", "data")
 _PSEUDO: Final = re.compile(r"::(?:text|attr\(\s*([^\s()]+)\s*\))\s*(?=,|\Z)")
 _APART: Final = frozenset(
     (
-        *(*BLOCKS, "p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "dt", "dd", "dl", "pre", "section", "article"),
+        *("table", "caption", "tr", "td", "th", "ul", "ol", "menu", "dir", "li", "blockquote", "form", "fieldset"),
+        *("legend", "center", "dialog", "hgroup", "listing", "xmp", "select", "optgroup", "option", "textarea"),
+        *("button", "p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "dt", "dd", "dl", "pre", "section", "article"),
         *("aside", "nav", "header", "footer", "main", "figure", "figcaption", "address", "details", "summary"),
         *("tbody", "thead", "tfoot", "br", "hr"),
     )

@@ -1,8 +1,7 @@
 """HTML: links, words and what the document says of itself, by turbohtml (docs/adr/0017-one-html-reader.md).
 
 The tree is built as browsers build it, in time and memory that grow with the document's size, whatever it says. One
-walk over the elements that matter takes links and metadata; the words are the library's plain text of what is left
-when nobody's eyes have been removed.
+walk over the elements that matter takes links and metadata; the words are the texts of what a reader sees.
 """
 
 from codecs import BOM_UTF8
@@ -13,7 +12,7 @@ from turbohtml import Document, Element, Namespace
 from whimbrel.parse.api import Links, ParsedPage, Reading
 from whimbrel.parse.charset import decoded
 from whimbrel.parse.html_links import MAX_ANCHOR, Harvest, fold
-from whimbrel.parse.html_text import BLOCKS, UNSEEN, seen_text
+from whimbrel.parse.html_text import UNSEEN, seen_text
 from whimbrel.parse.html_tree import MAX_BYTES, tree_of
 from whimbrel.parse.link_list import LinkList
 from whimbrel.parse.robots_directive import directives
@@ -33,7 +32,7 @@ class Html:
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        self._tags = ("a", "template", *_SAYING, *UNSEEN, *BLOCKS, *(_REQUISITES if reading.requisites else ()))
+        self._tags = ("a", "template", *_SAYING, *UNSEEN, *(_REQUISITES if reading.requisites else ()))
         self._joined = Joined()
         self._anchors = _Anchors()
 
@@ -68,7 +67,7 @@ class Html:
         )
 
     def _text(self, document: Document, walk: "_Walk") -> str:
-        return seen_text(document, walk.unseen, walk.blocks)[: self._reading.max_text_chars]
+        return seen_text(document, walk.unseen)[: self._reading.max_text_chars]
 
     def _links(self, links: LinkList, elements: list[Element]) -> Links:
         """With the words of each `a` and its rel, which are asked for only here: pages repeat their links."""
@@ -87,7 +86,7 @@ class Html:
     def _walk(self, document: Document) -> "_Walk":
         walk = _Walk(requisites=self._reading.requisites)
         harvest, most = walk.harvest, self._reading.max_links * _RAW_LINKS
-        links, linking, blocks = harvest.links, walk.linking, walk.blocks
+        links, linking = harvest.links, walk.linking
         seen: set[str] = set()
         for element in document.iter_elements(self._tags):
             tag = element.tag
@@ -103,10 +102,6 @@ class Html:
                     seen.add(href)
                     links.append(("a", href, ""))
                     linking.append(element)
-            elif tag in BLOCKS:
-                blocks.append(element)
-                if tag == "form":
-                    walk.take(tag, element)
             else:
                 walk.take(tag, element)
         return walk
@@ -115,14 +110,13 @@ class Html:
 class _Walk:
     """What was met on the way through a document."""
 
-    __slots__ = ("blocks", "harvest", "linking", "templates", "unseen")
+    __slots__ = ("harvest", "linking", "templates", "unseen")
 
     def __init__(self, *, requisites: bool) -> None:
         self.harvest = Harvest(requisites=requisites)
         self.linking: list[Element] = []
         """The element of each link."""
         self.unseen: list[Element] = []
-        self.blocks: list[Element] = []
         self.templates: list[Element] = []
         """What is in them is no part of the document."""
 
@@ -135,7 +129,7 @@ class _Walk:
         elif tag == "title":
             if element.namespace is Namespace.HTML:
                 self.harvest.say_title(element.text)
-        elif tag != "noscript":
+        elif tag not in ("style", "noscript"):
             self.harvest.element(tag, element.attr)
             self.linking += [element] * (len(self.harvest.links) - len(self.linking))
 

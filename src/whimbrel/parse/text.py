@@ -4,6 +4,7 @@ from typing import Final
 
 from whimbrel.parse.api import Links, ParsedPage, Reading
 from whimbrel.parse.charset import decoded
+from whimbrel.parse.html_text import fold_lines
 from whimbrel.parse.link_list import LinkList
 from whimbrel.url import Url
 from whimbrel.url.join import Joiner
@@ -21,7 +22,7 @@ class Text:
         text, charset = decoded(body, charset)
         links = self._links(text, url)
         found = Links(links.targets, [""] * len(links.targets), links.rels, links.kinds)
-        words = text.strip()[: self._reading.max_text_chars] if self._reading.text else ""
+        words = fold_lines(text)[: self._reading.max_text_chars] if self._reading.text else ""
         return ParsedPage(mime, charset, text=words, links=found, trouble=links.trouble)
 
     def _links(self, text: str, url: Url) -> LinkList:
