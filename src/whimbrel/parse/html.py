@@ -146,8 +146,8 @@ class _Anchors:
             self._folded.clear()
 
     def of(self, element: Element) -> str:
-        # A lone child is a text, or an element in a line with it; several may be blocks.
-        text = element.text if len(element) < 2 else element.to_text()
+        # Several children may be blocks. (Not `to_text`: turbohtml 1.15.4 never returns from it on some broken pages.)
+        text = element.text if len(element) < 2 else " ".join(element.strings)
         return self._folded.get(text) or self._fold(text)
 
     def _fold(self, text: str) -> str:
