@@ -1,12 +1,16 @@
 """What handlers can ask a page."""
 
 import gzip
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from whimbrel.handle.page import Page, RawPage
 from whimbrel.handle.select import number_in
+from whimbrel.parse.api import Reading
+from whimbrel.parse.html import Html
+from whimbrel.url import parse
 
 HTML = """<!DOCTYPE html><html><head><title> A  shop </title><base href="/shop/">
 <script type="application/ld+json">{"@context": "https://schema.org", "@type": "Product", "name": "Lamp"}</script>
@@ -96,6 +100,17 @@ def test_main_text_and_markdown() -> None:
     assert "Home" not in one.main_text
     assert "# Lamps" in one.markdown
     assert "[Home](/)" in one.markdown
+
+
+def test_a_page_on_which_the_librarys_layout_never_returns_is_read() -> None:
+    """Found by `make fuzz`: turbohtml 1.15.4 hangs in `to_text` and `main_text` here."""
+    body = (Path(__file__).parents[1] / "data" / "layout-hang.html").read_bytes()
+    url = parse("http://a.test/")
+    assert url is not None
+    assert Html(Reading()).read(body, url, "text/html", "").text
+    one = page(payload=body)
+    assert one.text
+    assert isinstance(one.main_text, str)
 
 
 def test_handlers_of_earlier_versions_have_their_tree() -> None:
