@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
+from whimbrel.bench.command.app import _corpora
 from whimbrel.bench.peers import documentation
 from whimbrel.bench.peers.api import HTTPS_PORT, PUBLIC_DNS_PORT, CorpusSpec, PeerRun, PeersError, PeersResult
 from whimbrel.bench.peers.corpus import Corpus, quotes, realistic, small
@@ -200,6 +201,16 @@ def test_a_peer_fetches_every_page_once_and_its_costs_are_known(peer: str, spec:
 def test_whimbrel_fetches_every_page_once(spec: CorpusSpec, tmp_path: Path) -> None:
     run = small_run(tmp_path, "whimbrel", spec)
     assert (run.pages, run.fetches) == (run.expected, run.expected), run
+
+
+def test_without_manuals_the_other_corpora_are_compared_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(documentation.documents, "__defaults__", (tmp_path,))
+    assert [spec.name for spec in _corpora(None, 100, 10)] == ["small", "realistic", "quotes"]
+    assert "left out: the corpus documents needs" in capsys.readouterr().err
+    with pytest.raises(PeersError, match="make bench-tools"):
+        _corpora(["documents"], 100, 10)
 
 
 def library(root: Path) -> Path:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -19,6 +19,9 @@ from whimbrel.bench.command.slot import slot
 from whimbrel.bench.command.wide import wide
 from whimbrel.job.unit import duration_s
 from whimbrel.terminal import plain_console
+
+if TYPE_CHECKING:
+    from whimbrel.bench.peers.api import CorpusSpec
 
 app = typer.Typer(no_args_is_help=True, help="Measure Whimbrel on this machine.")
 app.command("politeness")(politeness)
@@ -91,7 +94,7 @@ def peers(
         list[str] | None,
         typer.Option(
             help="documents (manuals of the system), small, realistic or quotes (items taken out of pages); may be "
-            "repeated. All by default."
+            "repeated. All by default, documents where they are installed."
         ),
     ] = None,
     peer: Annotated[list[str] | None, typer.Option(help="Only this crawler; may be repeated.")] = None,
@@ -113,22 +116,13 @@ def peers(
     All of them run on one core of a private network; `make bench-tools` installs them. Exit codes: 0 CPU per page is at
     most a tenth of Scrapy's and four times wget2's, 1 it is not, 2 the comparison cannot run, 3 a bar is not judged.
     """
-    from whimbrel.bench.peers import corpus as corpora
     from whimbrel.bench.peers import report
-    from whimbrel.bench.peers.api import CorpusSpec
-    from whimbrel.bench.peers.documentation import documents
     from whimbrel.bench.peers.plot import plot as draw
     from whimbrel.bench.peers.runner import NAMES
     from whimbrel.bench.peers.start import PeersOptions, start
 
-    specs: dict[str, Callable[[], CorpusSpec]] = {
-        "documents": documents,
-        "small": partial(corpora.small, pages),
-        "realistic": partial(corpora.realistic, hosts),
-        "quotes": partial(corpora.quotes, pages // 2),
-    }
     options = PeersOptions(
-        corpora=[specs[_one_of(name, tuple(specs))]() for name in corpus or specs],
+        corpora=_corpora(corpus, pages, hosts),
         peers=[_one_of(name, NAMES) for name in peer or ()],
         peers_env=peers_env,
         work=work,
@@ -147,6 +141,29 @@ def peers(
     else:
         report.show(plain_console(), found)
     raise typer.Exit(report.exit_code(table))
+
+
+def _corpora(names: list[str] | None, pages: int, hosts: int) -> "list[CorpusSpec]":
+    """Those that are named; all that this machine has when none is."""
+    from whimbrel.bench.peers import corpus
+    from whimbrel.bench.peers.api import PeersError
+    from whimbrel.bench.peers.documentation import documents
+
+    specs: dict[str, Callable[[], CorpusSpec]] = {
+        "documents": documents,
+        "small": partial(corpus.small, pages),
+        "realistic": partial(corpus.realistic, hosts),
+        "quotes": partial(corpus.quotes, pages // 2),
+    }
+    if names:
+        return [specs[_one_of(name, tuple(specs))]() for name in names]
+    found = []
+    for make in specs.values():
+        try:
+            found.append(make())
+        except PeersError as error:
+            typer.echo(f"left out: {error}", err=True)
+    return found
 
 
 def _one_of(name: str, known: tuple[str, ...]) -> str:
