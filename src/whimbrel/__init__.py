@@ -104,4 +104,6 @@ def open(*directories: "str | os.PathLike[str]") -> "CrawlData":  # noqa: A001 -
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'whimbrel' has no attribute {name!r}")
-    return getattr(import_module(_PLACES[name]), name)
+    # Kept: the next look at it finds it without a call. Handlers look at `whimbrel.Link` for every link.
+    found = globals()[name] = getattr(import_module(_PLACES[name]), name)
+    return found

@@ -13,6 +13,7 @@ from whimbrel.handle.structured import json_ld, microdata
 from whimbrel.parse.charset import decoded
 from whimbrel.parse.html_text import html_text
 from whimbrel.url import Url, parse, resolve
+from whimbrel.url.join import Joined, Joiner
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
@@ -35,9 +36,11 @@ class RawPage(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Page:
     """Everything is computed when it is first asked for: a handler that looks at the URL alone costs nothing more."""
 
-    def __init__(self, raw: RawPage, max_bytes: int = 64_000_000) -> None:
+    def __init__(self, raw: RawPage, max_bytes: int = 64_000_000, joined: Joined | None = None) -> None:
+        """`joined` is what links of the pages before led to."""
         self._raw = raw
         self._max_bytes = max_bytes
+        self._joined = joined
         self.url = raw.url
         """As it was asked for."""
         self.status = raw.status
@@ -83,12 +86,15 @@ class Page:
         own = parse(self.url)
         if own is None:
             raise ValueError(f"{self.url} is no http or https URL")
-        # Most pages have none, and to see that is much cheaper than to look for it in the tree.
-        said = self.document.select_one("base[href]") if "<base" in self.html.lower() else None
+        said = self.document.select_one("base[href]")
         return (resolve(own, said.attr("href") or "") if said is not None else None) or own
 
-    def _get_base(self) -> Url:
-        return self.base
+    @cached_property
+    def _joiner(self) -> Joiner:
+        return Joiner(self.base, self._joined)
+
+    def _join(self, href: str) -> str | None:
+        return self._joiner.join(href)
 
     @property
     def title(self) -> str:
@@ -114,7 +120,7 @@ class Page:
     def css(self, selector: str) -> Selected:
         """The elements that a CSS selector finds; with `::text` or `::attr(name)` at its end their texts or attributes.
         ValueError when it is none."""
-        return Selected(select(self.document, selector), self._get_base)
+        return Selected(select(self.document, selector), self._join)
 
     def xpath(self, expression: str) -> Selected:
         """What an XPath 1.0 expression finds: elements, attributes or texts. ValueError when it is none."""
@@ -122,7 +128,7 @@ class Page:
             found = self.document.xpath(expression)
         except ValueError as error:
             raise ValueError(f"{expression!r} is no XPath expression: {error}") from error
-        return Selected([_node(one) for one in (found if isinstance(found, list) else [found])], self._get_base)
+        return Selected([_node(one) for one in (found if isinstance(found, list) else [found])], self._join)
 
     def re(self, pattern: "str | re.Pattern[str]") -> list[str]:
         """All matches in the document: the first group where there is one, else the whole."""

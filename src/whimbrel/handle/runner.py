@@ -19,6 +19,7 @@ from whimbrel.handle.item import Item, columns_of, key_bytes, table_of, values_o
 from whimbrel.handle.message import ArchiveRef, HandlerResult, HandlerTask, decode_task, encode_result
 from whimbrel.handle.page import Page, RawPage
 from whimbrel.handle.rule import HandlerRule, HandlerRules, Link
+from whimbrel.url.join import Joined
 from whimbrel.worker import LastReply, fork_server
 
 _MEMORY_BYTES: Final = 1_000_000_000
@@ -42,6 +43,7 @@ class HandlerRunner:
     def __init__(self, rules: HandlerRules) -> None:
         self._rules = rules
         self._archive = _ArchiveReader()
+        self._joined = Joined()
 
     def __call__(self, request: bytes) -> bytes:
         result = self.run(decode_task(request))
@@ -62,7 +64,8 @@ class HandlerRunner:
         rows: list[tuple[str, list[Any], bytes]] = []
         error = ""
         try:
-            page = Page(task.raw if task.ref is None else self._archive.read(task.raw, task.ref))
+            raw = task.raw if task.ref is None else self._archive.read(task.raw, task.ref)
+            page = Page(raw, joined=self._joined)
             for rule in matching:
                 _run(rule, page, items, links)
             rows = _rows(items)

@@ -6,8 +6,6 @@ from typing import Final, Protocol, overload
 
 from turbohtml import Document, Element, Text
 
-from whimbrel.url import Url, resolve
-
 _NUMBER: Final = re.compile(r"[-+\N{MINUS SIGN}]?\d[\d.,'\u2019\s]*")
 _LINKS: Final = ("href", "src", "action", "data")
 _PSEUDO: Final = re.compile(r"::(?:text|attr\(\s*([^\s()]+)\s*\))\s*(?=,|\Z)")
@@ -23,6 +21,10 @@ _APART: Final = frozenset(
 """Where one of these begins or ends, a word does."""
 
 
+Join = Callable[[str], str | None]
+"""A link of the document as written, made absolute; None when it leads nowhere a crawler goes."""
+
+
 class Node(Protocol):
     def text(self) -> str: ...
     def exact(self) -> str: ...
@@ -34,16 +36,17 @@ class Node(Protocol):
 class Selected:
     """Elements in document order, perhaps none. `text`, `number`, `href` and `attr` are about the first of them."""
 
-    def __init__(self, nodes: "list[Node]", base: Callable[[], Url]) -> None:
-        """`base` is asked for when a link has to be made absolute, and not before."""
+    __slots__ = ("_join", "_nodes")
+
+    def __init__(self, nodes: "list[Node]", join: Join) -> None:
         self._nodes = nodes
-        self._base = base
+        self._join = join
 
     def __len__(self) -> int:
         return len(self._nodes)
 
     def __iter__(self) -> "Iterator[Selected]":
-        return (Selected([node], self._base) for node in self._nodes)
+        return (Selected([node], self._join) for node in self._nodes)
 
     @overload
     def __getitem__(self, at: int) -> "Selected": ...
@@ -51,7 +54,7 @@ class Selected:
     def __getitem__(self, at: slice) -> "Selected": ...
     def __getitem__(self, at: int | slice) -> "Selected":
         found = self._nodes[at]
-        return Selected(found if isinstance(found, list) else [found], self._base)
+        return Selected(found if isinstance(found, list) else [found], self._join)
 
     @property
     def text(self) -> str:
@@ -81,14 +84,12 @@ class Selected:
     @property
     def href(self) -> str | None:
         """Where the first one links to, made absolute; None when it does not, or not to an http or https URL."""
-        return _absolute(self._nodes[0], self._base()) if self._nodes else None
+        return _absolute(self._nodes[0], self._join) if self._nodes else None
 
     @property
     def hrefs(self) -> list[str]:
         """Where they link to, those that do."""
-        base = self._base() if self._nodes else None
-        found = [_absolute(node, base) for node in self._nodes if base is not None]
-        return [href for href in found if href is not None]
+        return [href for node in self._nodes if (href := _absolute(node, self._join)) is not None]
 
     def attr(self, name: str, default: str = "") -> str:
         """An attribute of the first, as it is written."""
@@ -102,7 +103,7 @@ class Selected:
 
     def css(self, selector: str) -> "Selected":
         """Among what is inside of these."""
-        return Selected([inner for node in self._nodes for inner in node.css(selector)], self._base)
+        return Selected([inner for node in self._nodes for inner in node.css(selector)], self._join)
 
     def re(self, pattern: "str | re.Pattern[str]") -> list[str]:
         """All matches in the texts: the first group where there is one, else the whole."""
@@ -132,14 +133,12 @@ def number_in(text: str) -> float | None:
     return float(digits)
 
 
-def _absolute(node: Node, base: Url) -> str | None:
+def _absolute(node: Node, join: Join) -> str | None:
     for name in _LINKS:
         value = node.attribute(name)
         if value is not None:
-            found = resolve(base, value)
-            return None if found is None else found.text
-    found = resolve(base, node.text().strip()) if isinstance(node, TextNode) else None
-    return None if found is None else found.text
+            return join(value)
+    return join(node.text().strip()) if isinstance(node, TextNode) else None
 
 
 def _fold(text: str) -> str:
