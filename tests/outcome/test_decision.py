@@ -1,13 +1,12 @@
-"""What decides on a visit: refusals, documents that are known, and further tries."""
+"""What decides on a visit: refusals, documents, and further tries."""
 
 import pytest
 
 from whimbrel.fetch.api import Response
 from whimbrel.fetch.body import MemoryDocument
 from whimbrel.outcome import Outcome
-from whimbrel.outcome.classify import classify_document, classify_known_payload, classify_redirect, classify_refusal
+from whimbrel.outcome.classify import classify_document, classify_refusal
 from whimbrel.outcome.retry import RetryPolicy
-from whimbrel.url import parse
 
 
 @pytest.mark.parametrize(
@@ -27,11 +26,6 @@ def test_a_visit_without_a_request_is_denied_where_a_rule_says_so_and_failed_whe
     assert classify_refusal(reason) is outcome
 
 
-def test_the_same_bytes_at_the_same_url_are_unchanged_and_at_another_a_duplicate() -> None:
-    assert classify_known_payload("http://a.test/", "http://a.test/") == (Outcome.UNCHANGED, "same-payload")
-    assert classify_known_payload("http://a.test/", "http://b.test/") == (Outcome.DUPLICATE, "same-payload")
-
-
 @pytest.mark.parametrize(
     ("truncated", "trouble", "length", "reason", "comparable"),
     [
@@ -48,30 +42,6 @@ def test_a_document_is_stored_and_compared_if_it_is_long_enough(
     response = Response(200, b"", "1.1", {}, MemoryDocument(b""), truncated)
     found = classify_document(response, trouble, length)
     assert (found.outcome, found.reason, found.comparable) == (Outcome.STORED, reason, comparable)
-
-
-@pytest.mark.parametrize(
-    ("location", "redirects", "outcome", "reason", "target"),
-    [
-        ("../b#part", 0, Outcome.REDIRECTED, "http-302", "http://a.test/b"),
-        ("//b.test", 9, Outcome.REDIRECTED, "http-302", "http://b.test/"),
-        ("/b", 10, Outcome.FAILED, "redirect-limit", None),
-        ("", 0, Outcome.FAILED, "bad-redirect", None),
-        (" ", 10, Outcome.FAILED, "bad-redirect", None),
-        ("mailto:x", 0, Outcome.REDIRECTED, "http-302", None),
-        ("file:///etc/passwd", 0, Outcome.REDIRECTED, "http-302", None),
-        ("http://", 0, Outcome.REDIRECTED, "http-302", None),
-    ],
-)
-def test_a_redirect_leads_to_a_web_url_or_nowhere(
-    location: str, redirects: int, outcome: Outcome, reason: str, target: str | None
-) -> None:
-    url = parse("http://a.test/dir/")
-    assert url is not None
-    response = Response(302, b"", "1.1", {"location": location}, MemoryDocument(b""))
-    found = classify_redirect(url, response, redirects)
-    assert (found.outcome, found.reason) == (outcome, reason)
-    assert (found.target and found.target.text) == target
 
 
 def test_a_visit_is_made_three_times_each_after_four_times_as_long_and_never_before_the_server_says() -> None:

@@ -16,7 +16,8 @@ from whimbrel.fetch.api import ABANDONED
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.frontier.api import Frontier
 from whimbrel.outcome import Outcome, asks_to_slow_down
-from whimbrel.outcome.classify import classify_known_payload, classify_refusal
+from whimbrel.outcome.classify import classify_refusal
+from whimbrel.outcome.duplicate import classify_known_payload
 from whimbrel.outcome.retry import RetryPolicy
 from whimbrel.parse.api import Parsed
 from whimbrel.qualify.api import Qualification

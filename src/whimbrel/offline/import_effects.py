@@ -6,7 +6,7 @@ from whimbrel.effect.effects import Effects
 from whimbrel.offline.record_capture import record_capture, restored
 from whimbrel.offline.warc_reader import ImportedExchange
 from whimbrel.outcome import Outcome
-from whimbrel.outcome.classify import classify_known_payload
+from whimbrel.outcome.duplicate import classify_known_payload
 from whimbrel.parse.api import Parsed
 
 

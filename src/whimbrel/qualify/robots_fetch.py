@@ -10,7 +10,7 @@ import msgspec
 
 from whimbrel.fetch.api import Exchange, Resolver, Transport
 from whimbrel.outcome import Outcome, asked_wait_s
-from whimbrel.outcome.classify import REDIRECTS, classify_redirect
+from whimbrel.outcome.redirect import REDIRECTS, classify_redirect
 from whimbrel.qualify.api import HostBlocked, RequestGate
 from whimbrel.qualify.robots_body import robots_text
 from whimbrel.url import Domains, Url, parse
