@@ -18,8 +18,8 @@ from whimbrel.job.crawl import crawl as run_crawl
 from whimbrel.job.crawl import plan_of
 from whimbrel.job.options import JOB_FILE, CrawlOptions, OptionError, ResolvedOptions, combined, environment, read_job
 from whimbrel.job.parts import wiring_names
-from whimbrel.job.progress import RunResult
 from whimbrel.job.resume import resume as run_resume
+from whimbrel.job.run_result import RunResult
 from whimbrel.job.seed import require_seed, seed_url
 from whimbrel.job.setting import parsed_changes, parsed_settings
 from whimbrel.terminal import plain_console

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from whimbrel.error import Damaged
-from whimbrel.job.progress import RunResult
+from whimbrel.job.run_result import RunResult
 from whimbrel.query.backlog import backlog
 from whimbrel.terminal import printable
 

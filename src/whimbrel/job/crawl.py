@@ -19,7 +19,8 @@ from whimbrel.job.handling import handler_providers, rules_of
 from whimbrel.job.live_crawl import Attend, LiveCrawl, Say, Show
 from whimbrel.job.options import JOB_FILE, CrawlOptions, OptionError, ResolvedOptions
 from whimbrel.job.parts import registry
-from whimbrel.job.progress import RunResult, final
+from whimbrel.job.progress import final
+from whimbrel.job.run_result import RunResult
 from whimbrel.job.seed import require_seed
 from whimbrel.job.stop import StopRequest
 from whimbrel.job.stored import keep_job

@@ -14,7 +14,8 @@ from whimbrel.job.crawl import TIMEOUTS, CrawlError, checked_plan, last_commit, 
 from whimbrel.job.handling import handler_providers, rules_of
 from whimbrel.job.live_crawl import Attend, LiveCrawl, Say, Show
 from whimbrel.job.options import JOB_FILE, ResolvedOptions
-from whimbrel.job.progress import RunResult, final
+from whimbrel.job.progress import final
+from whimbrel.job.run_result import RunResult
 from whimbrel.job.stop import StopRequest
 from whimbrel.job.stored import stored_job
 

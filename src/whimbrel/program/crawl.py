@@ -16,8 +16,9 @@ from whimbrel.handle.rule import filter as filter_
 from whimbrel.job.crawl import crawl as begin_crawl
 from whimbrel.job.database import seeds_from as database_seeds
 from whimbrel.job.options import JOB_FILE, ResolvedOptions, combined, environment, read_job
-from whimbrel.job.progress import Progress, RunResult
+from whimbrel.job.progress import Progress
 from whimbrel.job.resume import resume as resume_crawl
+from whimbrel.job.run_result import RunResult
 from whimbrel.job.stop import StopRequest
 from whimbrel.offline.reparse import Reparsed, reparse
 from whimbrel.program.keyword import Keywords

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from whimbrel.job.progress import Progress, RunResult
+from whimbrel.job.progress import Progress
+from whimbrel.job.run_result import RunResult
 from whimbrel.query.crawl_data import CrawlData
 
 

@@ -5,7 +5,8 @@ import pytest
 from whimbrel.commit.committed import Committed
 from whimbrel.flow import Report
 from whimbrel.flow.report import State
-from whimbrel.job.progress import Progress, RunResult
+from whimbrel.job.progress import Progress
+from whimbrel.job.run_result import RunResult
 
 
 @pytest.mark.parametrize(

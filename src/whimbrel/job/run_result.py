@@ -1,0 +1,35 @@
+"""How a run of a crawl ended, and the exit code that follows."""
+
+import msgspec
+
+from whimbrel.commit.committed import Committed
+from whimbrel.flow import Report
+from whimbrel.job.progress import Progress
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    report: Report
+    progress: Progress
+    committed: Committed
+    limit: str = ""
+    """The limit that ended it, as the option that sets it: `--max-pages 200`; else empty."""
+
+    @property
+    def state(self) -> str:
+        """`done`, `stopped` with work left, or `failed`. The effects have decided whether work is left, and said so
+        in the last commit."""
+        if self.report.state == "failed":
+            return "failed"
+        return "done" if self.committed.state == "done" else "stopped"
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 1 failed or nothing but failures, 3 stopped with work left."""
+        outcomes = self.progress.outcomes
+        good = sum(count for name, count in outcomes.items() if name not in ("failed", "denied", "retry", "dropped"))
+        bad = outcomes.get("failed", 0) + self.progress.reasons.get("denied robots-unreachable", 0)
+        if self.report.exit_code:
+            return self.report.exit_code
+        if self.state == "stopped":
+            return 3
+        return 1 if bad and not good else 0
