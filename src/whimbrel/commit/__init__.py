@@ -1,8 +1,9 @@
 """How results become durable: all effects of a visit together, in groups, in order.
 
 What `effect` does to the crawl's memory enters the open *group*, a visit's effects in one step. The *journal*
-(`journal.py`) owns the open group; what it holds besides the state's changes is `result`'s to know. About once a second
-it seals it and hands it to the *committer* (`committer.py`), on a thread of its own, while the next group fills:
+(`journal.py`) owns the open group; what it holds besides the state's changes is `result`'s to know. About once a
+second, or when the group holds too much (`group_limit.py`), it seals it and hands it to the *committer*
+(`committer.py`), on a thread of its own, while the next group fills:
 
 1. append the WARC records, and one frame of rows to the tail of the facts;
 2. fdatasync both;

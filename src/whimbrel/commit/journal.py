@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -16,13 +16,14 @@ from whimbrel.commit.committed import Committed
 from whimbrel.commit.committer import Committer, Settings
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.crash import Crash
+from whimbrel.commit.group_limit import GroupLimit
 from whimbrel.commit.recovery import last_commit
 from whimbrel.durable_file import Disk
 from whimbrel.error import StorageTrouble
 from whimbrel.facts.api import Facts
 from whimbrel.facts.row import EventRow, HostRow
 from whimbrel.facts.store import FactsConfig, ParquetFacts
-from whimbrel.flow import Config, Metric, Needs, Provider
+from whimbrel.flow import Metric, Needs, Provider
 from whimbrel.observable import Observable
 from whimbrel.parse.api import Handled
 from whimbrel.result.work import SettledVisit, Work, payload_bytes
@@ -33,19 +34,9 @@ from whimbrel.url import Url
 _T = TypeVar("_T")
 
 
-_LINK_BYTES: Final = 300
-"""What a link of a page costs in memory, about."""
-
-
-class JournalConfig(Config, frozen=True):
+class JournalConfig(GroupLimit, frozen=True):
     directory: str = ""
     """The crawl's directory."""
-    every_s: float = 1.0
-    """The time between two commits."""
-    group_bytes: int = 16_000_000
-    """Bodies, texts and links of one group; beyond that it is sealed at once. Two groups are in memory."""
-    group_visits: int = 20_000
-    """Visits in one group; likewise."""
     reserve_bytes: int = 256_000_000
     """Free space below which the crawl pauses."""
     text: bool = True
@@ -83,7 +74,8 @@ class Journal(Provider, Observable):
     """
 
     Config = JournalConfig
-    live = frozenset({"every_s", "group_bytes", "group_visits"})
+    config: JournalConfig
+    live = frozenset(GroupLimit.__struct_fields__)
     fixed = "the files of the crawl belong to it"
     metrics = (
         Metric("journal_commits_total", "counter", "Commits made, of all runs.", lambda own: own.last.number),
@@ -107,7 +99,7 @@ class Journal(Provider, Observable):
     clock = Needs(Clock)
 
     async def open(self) -> None:
-        config: JournalConfig = self.config
+        config = self.config
         directory = Path(config.directory)
         disk = Disk()
         archive, facts = make_stores(directory, config, disk)
@@ -154,15 +146,9 @@ class Journal(Provider, Observable):
     @property
     def behind(self) -> bool:
         """The open group is full and cannot be sealed, because the one before it is still being written."""
-        return self._broken or (self._writing is not None and (bool(self.trouble) or self._full))
-
-    @property
-    def _full(self) -> bool:
-        config: JournalConfig = self.config
-        return (
-            self._work.bytes >= config.group_bytes
-            or len(self._work.visits) + len(self._work.captures) + len(self._work.handled) >= config.group_visits
-        )
+        if self._broken or self._writing is None:
+            return self._broken
+        return bool(self.trouble) or self.config.is_reached(self._work)
 
     def before_seal(self, write_down: Callable[[], None]) -> None:
         self._before.append(write_down)
@@ -175,24 +161,21 @@ class Journal(Provider, Observable):
     def add(self, settled: SettledVisit) -> None:
         work = self._work
         work.visits.append(settled)
-        work.bytes += settled.body_bytes
-        page = settled.page
-        if page is not None:
-            work.bytes += len(page.text) + _LINK_BYTES * len(page.links)
-        if self._writing is None and self._full:
+        work.bytes += settled.held_bytes
+        if self._writing is None and self.config.is_reached(self._work):
             self._loop.call_soon(self._seal)
 
     def add_capture(self, capture: Capture) -> None:
         """One that belongs to no visit."""
         self._work.captures.append(capture)
         self._work.bytes += payload_bytes((capture,))
-        if self._writing is None and self._full:
+        if self._writing is None and self.config.is_reached(self._work):
             self._loop.call_soon(self._seal)
 
     def add_handled(self, url: str, capture_id: int, handled: Handled) -> None:
         """Handlers looked at a page of the archive again."""
         self._work.handled.append((url, capture_id, self.clock.wall_s(), handled))
-        if self._writing is None and self._full:
+        if self._writing is None and self.config.is_reached(self._work):
             self._loop.call_soon(self._seal)
 
     def add_dropped(self, url: Url, reason: str, source: str) -> None:
@@ -254,7 +237,7 @@ class Journal(Provider, Observable):
         for durable in self._after:
             durable(group.number)
         self._say("")
-        if self._full or self._hurried:
+        if self.config.is_reached(self._work) or self._hurried:
             self._seal()
 
     def _release_bodies(self, _number: int) -> None:

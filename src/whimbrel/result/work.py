@@ -1,6 +1,7 @@
 """What one group holds besides the state's changes."""
 
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
@@ -12,6 +13,9 @@ from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Handled, ParsedPage
 from whimbrel.url import Url
 from whimbrel.visit import Visit
+
+_LINK_BYTES: Final = 300
+"""What a link of a page costs in memory, about."""
 
 
 class SettledVisit(msgspec.Struct, frozen=True, gc=False):
@@ -41,11 +45,14 @@ class SettledVisit(msgspec.Struct, frozen=True, gc=False):
     """How the answer came to us: `fetch`, `import`, `outpost` or `rebuilt`."""
 
     @property
-    def body_bytes(self) -> int:
-        """What it holds until it is durable: the body, and what was derived from that."""
+    def held_bytes(self) -> int:
+        """What it holds until it is durable: the body, and what was derived from that, text and links included."""
         response = None if self.exchange is None else self.exchange.response
         size = 0 if response is None else response.document.size
-        return size + payload_bytes(self.captures[1:]) if len(self.captures) > 1 else size
+        if len(self.captures) > 1:
+            size += payload_bytes(self.captures[1:])
+        page = self.page
+        return size if page is None else size + len(page.text) + _LINK_BYTES * len(page.links)
 
 
 class Work:
