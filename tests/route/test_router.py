@@ -6,7 +6,8 @@ import pytest
 
 from tests.frontier.rig import url_of
 from whimbrel.parse.api import Links, PageLink, ParsedPage
-from whimbrel.route.router import REQUISITES, Dropped, Route, Router, RouterConfig, parents
+from whimbrel.route.link_rule import REQUISITES
+from whimbrel.route.router import Dropped, Route, Router, RouterConfig, parents
 from whimbrel.url import restore
 from whimbrel.visit import HostName, Request, Visit
 

@@ -2,23 +2,19 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 
 from whimbrel.flow import Config, Provider
 from whimbrel.parse.api import PageLink, ParsedPage
+from whimbrel.route.link_rule import REQUISITES, LinkRule, page_refusal
 from whimbrel.url import Url, parse, restore
 from whimbrel.url.domain import Domains
 from whimbrel.url.filter import FilterRules, Filters
 from whimbrel.url.limit import Limits
 from whimbrel.url.scope import Scope
 from whimbrel.visit import Discovered, HostName, Request, Visit
-
-FOLLOWED: Final = frozenset(
-    {"a", "area", "iframe", "frame", "link", "refresh", "canonical", "sitemap", "feed", "text", "handler"}
-)
-REQUISITES: Final = frozenset({"img", "script", "style", "media"})
 
 
 class RouterConfig(Config, frozen=True):
@@ -111,6 +107,7 @@ class Router(Provider):
     def _prepare(self, config: RouterConfig) -> None:
         self.seeds = tuple(url for url in map(parse, config.seeds) if url is not None)
         self._scope = Scope.of(config.scope, self.seeds, self._domains)
+        self._rule = LinkRule(config.follow, requisites=config.requisites, nofollow_links=config.nofollow_links)
         self._filters = Filters(
             FilterRules(
                 include=config.include,
@@ -165,8 +162,8 @@ class Router(Provider):
         """The links of a page, in its order. `unwanted` are those that the user's own filters refuse, `first` those
         that go before the others of their hosts."""
         links = page.links
-        if "nofollow" in page.robots:
-            return Route(refused={"nofollow": len(links)})
+        if refused := page_refusal(page.robots):
+            return Route(refused={refused: len(links)})
         draft = _Draft(first)
         near = self.config.requisites and self._scope.holds(visit.url)
         reasons = list(map(self._young.get, links.targets))
@@ -223,13 +220,10 @@ class Router(Provider):
         if known is not None:
             self._remember(link.target, known)
             return known
+        reason = self._rule.refusal(link)
+        if reason:
+            return reason
         requisite = link.kind in REQUISITES
-        if link.kind != "handler" and self.config.follow == "handlers":
-            return "not-followed"
-        if not (requisite and self.config.requisites) and link.kind not in FOLLOWED:
-            return "not-followed"
-        if not self.config.nofollow_links and "nofollow" in link.rel.split():
-            return "nofollow"
         url = restore(link.target)
         reason = self._refusal(url, requisite=requisite and near)
         if reason:
