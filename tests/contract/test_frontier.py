@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+import msgspec
 import pytest
 
 from tests.frontier.rig import Rig, qualified, quick_directory, url_of
@@ -149,6 +150,28 @@ def test_every_host_that_is_taken_comes_back(rig: Rig, frontier: Frontier) -> No
     assert again == due
     frontier.qualified(due.host, qualified(rig.clock, "192.0.2.1"))
     assert taken(rig).address == "192.0.2.1"
+
+
+def test_a_host_comes_back_with_new_addresses_and_its_old_rules(rig: Rig, frontier: Frontier) -> None:
+    frontier.add(found("no/1"))
+    frontier.add(found("2"))
+    assert frontier.take() is None
+    due = frontier.take_host()
+    assert due is not None
+    robots = "User-agent: *\nDisallow: /no/\n"
+    short = msgspec.structs.replace(qualified(rig.clock, "192.0.2.1", robots=robots), addresses_until_s=0.0)
+    frontier.qualified(due.host, short)
+    rig.clock.advance(10.0)
+    assert frontier.take() is None
+    again = frontier.take_host()
+    assert again is not None
+    assert (again.addresses_only, again.before) == (True, msgspec.structs.replace(short, robots=""))
+    frontier.refreshed(due.host, qualified(rig.clock, "192.0.2.2"))
+    assert frontier.qualifying == 0
+    refused = taken(rig)
+    assert refused.refusal == "robots"
+    frontier.finish(refused, VisitResult())
+    assert taken(rig).address == "192.0.2.2"
 
 
 def test_a_host_that_was_given_up_is_asked_again_when_it_is_allowed(rig: Rig, frontier: Frontier) -> None:

@@ -156,6 +156,30 @@ def test_a_visit_that_we_ended_ourselves_did_not_happen(tmp_path: Path) -> None:
     assert fetches(tmp_path) == []
 
 
+def test_new_addresses_of_a_host_are_no_qualification_and_bring_no_sitemaps(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with rig(tmp_path) as one:
+            assert one.frontier.take() is None
+            due = one.frontier.take_host()
+            assert due is not None
+            known = Qualification("qualified", 4e9, ("127.0.0.1",), 1.0, sitemaps=("http://a.test/map.xml",))
+            one.effects.qualified(due.host, known)
+            counters = one.effects.counters
+            for found, counted in (
+                (msgspec.structs.replace(known, addresses=("127.0.0.2",)), {"qualified": 1}),
+                (msgspec.structs.replace(known, standing="disqualified", reason="dns"), {"qualified": 1, "dns": 1}),
+            ):
+                assert one.frontier.take() is None
+                again = one.frontier.take_host()
+                assert again is not None
+                assert again.addresses_only
+                one.effects.refreshed(again.host, found)
+                assert counters.qualifications == counted
+            assert (one.frontier.queued, counters.refused) == (2, {})
+
+    asyncio.run(scene())
+
+
 def test_a_sitemap_that_a_limit_cuts_has_its_row_like_any_other_url(tmp_path: Path) -> None:
     async def scene() -> None:
         async with rig(tmp_path) as one:

@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.frontier.rig import Rig, quick_directory, url_of
 from whimbrel.frontier import host, queue
 from whimbrel.frontier.option import FrontierConfig, GateConfig
-from whimbrel.qualify.api import Qualification
+from whimbrel.qualify.api import HostDue, Qualification
 from whimbrel.visit import Visit, VisitResult
 
+ROBOTS = "User-agent: *\nDisallow: /private/\n"
 GOOD = VisitResult(elapsed_s=0.1, status=200, bytes=1_000)
 DEAD = VisitResult(elapsed_s=1.0, trouble="timeout", connected=False)
 
@@ -302,7 +304,72 @@ def test_when_only_the_addresses_have_run_out_only_they_are_asked_for(directory:
     again = rig.frontier.take_host()
     assert again is not None
     assert again.addresses_only
-    assert again.before == found
+    assert again.before == msgspec.structs.replace(found, robots="")
+    rig.close()
+
+
+def asked_for_addresses(rig: Rig) -> HostDue:
+    """A qualified host with rules and a page that is allowed, whose addresses have run out."""
+    rig.add("http://a.example/open")
+    rig.take()
+    due = rig.frontier.take_host()
+    assert due is not None
+    wall_s = rig.clock.wall_s()
+    rig.frontier.qualified(due.host, Qualification("qualified", wall_s + 86_400.0, ("192.0.2.1",), wall_s, ROBOTS))
+    rig.commit()
+    rig.clock.advance(400.0)
+    assert rig.take() is None
+    again = rig.frontier.take_host()
+    assert again is not None
+    assert again.addresses_only
+    return again
+
+
+def test_new_addresses_change_nothing_else_of_a_host(directory: Path) -> None:
+    rig = Rig(directory)
+    due = asked_for_addresses(rig)
+    host = rig.frontier.table.get(rig.frontier.table.id_of(due.host.site, due.host.host))
+    rules = rig.frontier.table.rules(host, rig.config.agent)
+    host.record.last_error = "timeout"
+    assert due.before is not None
+    until_s = rig.clock.wall_s() + 300.0
+    new = msgspec.structs.replace(due.before, addresses=("192.0.2.9",), addresses_until_s=until_s, detail="odd rules")
+    rig.frontier.refreshed(due.host, new)
+    assert rig.frontier.qualifying == 0
+    assert host.rules is rules
+    assert (host.record.last_error, host.noted) == ("timeout", True)
+    group = rig.seal()
+    assert "robots" not in {space for space, _, _ in group.changes()}, "its text is not written again"
+    rig.write(group)
+    visit = rig.next()
+    assert visit is not None
+    assert visit.address == "192.0.2.9"
+    rig.frontier.finish(visit, VisitResult(elapsed_s=0.1, status=200))
+    rig.add("http://a.example/private/")
+    refused = rig.next()
+    assert refused is not None
+    assert refused.refusal == "robots"
+    rig.close()
+
+
+def test_a_host_that_has_no_addresses_any_more_is_disqualified_and_keeps_its_rules(directory: Path) -> None:
+    rig = Rig(directory)
+    due = asked_for_addresses(rig)
+    assert due.before is not None
+    until_s = rig.clock.wall_s() + 3_600.0
+    gone = msgspec.structs.replace(
+        due.before, standing="disqualified", until_s=until_s, addresses=(), reason="dns", detail="no address"
+    )
+    rig.frontier.refreshed(due.host, gone)
+    assert [summary.last_error for summary in rig.frontier.flush()] == ["no address"]
+    assert rig.take() is None
+    assert rig.frontier.due_in_s() == pytest.approx(3_600.0, abs=0.01)
+    rig.clock.advance(3_600.0)
+    assert rig.take() is None
+    again = rig.frontier.take_host()
+    assert again is not None
+    assert not again.addresses_only
+    assert again.before == msgspec.structs.replace(gone, robots=ROBOTS)
     rig.close()
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.frontier.model import NEVER, Model
@@ -113,10 +114,23 @@ class Machine:
             due = self.asked.pop(self.dice.randrange(len(self.asked)))
             site = self.model.sites[due.host.site]
             site.asking = False
+            if due.addresses_only and self.dice.random() < 0.8:
+                self.refresh(due)
+                return
             site.qualification = self.qualification(due)
             if site.qualification.standing == "for-good":
                 site.given_up = site.qualification.reason
             self.rig.frontier.qualified(due.host, site.qualification)
+
+    def refresh(self, due: HostDue) -> None:
+        site, wall_s = self.model.sites[due.host.site], self.rig.clock.wall_s()
+        assert site.qualification is not None
+        assert due.before == msgspec.structs.replace(site.qualification, robots="")
+        new: dict[str, Any] = {"addresses": (f"192.0.2.{self.dice.randrange(4)}",), "addresses_until_s": wall_s + 300.0}
+        if self.dice.random() < 0.2:
+            new = {"standing": "disqualified", "until_s": wall_s + 60.0, "addresses": (), "reason": "dns"}
+        site.qualification = msgspec.structs.replace(site.qualification, **new)
+        self.rig.frontier.refreshed(due.host, msgspec.structs.replace(due.before, **new))
 
     def qualification(self, due: HostDue) -> Qualification:
         dice, wall_s = self.dice, self.rig.clock.wall_s()

@@ -35,7 +35,7 @@ class Source(Async):
 
     Config = SourceConfig
     due = Out(HostDue)
-    known: ClassVar = Qualification("qualified", 9e9, ("127.0.0.9",), 0.0, robots="kept")
+    known: ClassVar = Qualification("qualified", 9e9, ("127.0.0.9",), 0.0, failures=7)
 
     async def run(self) -> None:
         for origin in self.config.origins:
@@ -46,10 +46,14 @@ class Source(Async):
 class Noted(Provider):
     def __init__(self, config: object = None) -> None:
         super().__init__(config)
-        self.found: dict[str, list[Qualification]] = {}
+        self.qualifications: dict[str, Qualification] = {}
+        self.refreshes: dict[str, Qualification] = {}
 
     def qualified(self, host: HostName, found: Qualification) -> None:
-        self.found.setdefault(host.site, []).append(found)
+        self.qualifications[host.site] = found
+
+    def refreshed(self, host: HostName, found: Qualification) -> None:
+        self.refreshes[host.site] = found
 
     def unqualified(self, host: HostName) -> None:
         raise AssertionError(f"{host.site} is not blocked")
@@ -81,10 +85,10 @@ def test_the_component_qualifies_many_hosts_at_once_but_no_more_than_it_may(web:
 
     report = run(scene())
     assert report.exit_code == 0, report.lines()
-    assert len(noted.found) == len(hosts)
+    assert len(noted.qualifications) == len(noted.refreshes) == len(hosts)
     for host in hosts:
-        both = noted.found[name_of(host.origin).site]
-        assert sorted(one.robots for one in both) == ["", "kept"], host.robots
-        assert {one.addresses for one in both} == {host.addresses}
+        site = name_of(host.origin).site
+        assert noted.qualifications[site].addresses == noted.refreshes[site].addresses == host.addresses
+        assert (noted.qualifications[site].failures, noted.refreshes[site].failures) == (0, 7)
     assert 1 < gate.most <= 8
     assert gate.inside == 0

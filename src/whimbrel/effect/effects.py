@@ -232,6 +232,16 @@ class Effects(Provider):
             self.journal.abandon()
             raise
 
+    def refreshed(self, name: HostName, found: Qualification) -> None:
+        """A host has other addresses, or none any more, which is counted like any disqualification."""
+        if found.standing != "qualified":
+            self.counting.count_qualification(found.reason or found.standing)
+        try:
+            self.frontier.refreshed(name, found)
+        except BaseException:
+            self.journal.abandon()
+            raise
+
     def unqualified(self, name: HostName) -> None:
         self.frontier.unqualified(name)
 

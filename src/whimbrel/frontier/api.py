@@ -89,8 +89,8 @@ class Frontier(Protocol):
     """Owns every URL between its discovery and the commit that carries its outcome.
 
     All changes become part of the state's open group; a visit that is let out stays on disk until `finish`. Every visit
-    that `take` gives comes back by `finish`, `retry` or `abandon`, and every host that `take_host` gives by `qualified`
-    or `unqualified`. Called from the event loop's thread; nothing waits.
+    that `take` gives comes back by `finish`, `retry` or `abandon`, and every host that `take_host` gives by
+    `qualified`, `refreshed` or `unqualified`. Called from the event loop's thread; nothing waits.
     """
 
     def add(self, found: Discovered) -> str:
@@ -123,6 +123,10 @@ class Frontier(Protocol):
 
     def qualified(self, name: HostName, found: Qualification) -> None:
         """The qualifier's answer for a host."""
+
+    def refreshed(self, name: HostName, found: Qualification) -> None:
+        """The qualifier's answer for a host of which only the addresses were asked for. The text of robots.txt is not
+        in it, and stays what it was."""
 
     def unqualified(self, name: HostName) -> None:
         """The qualifier could not find anything out, because the host is blocked by now."""

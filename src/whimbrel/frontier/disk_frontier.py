@@ -258,7 +258,7 @@ class DiskFrontier(Provider, Observable):
             return None
         if found is None or is_over(found, wall_s):
             if scheduler.due_s(host) <= now_s + ROUNDED_S and self._quota.has_room(self.config, now_s):
-                self._quota.ask(host, self.table.robots(host), wall_s, now_s)
+                self._quota.ask(host, self.table.robots, wall_s, now_s)
                 self._tell()
             else:
                 scheduler.wait(host)
@@ -310,6 +310,12 @@ class DiskFrontier(Provider, Observable):
     def qualified(self, name: HostName, found: Qualification) -> None:
         host = self._returned(name)
         self.table.qualify(host, found, self.gate.cut_note(found.crawl_delay_s))
+        self._scheduler.wait(host)
+        self._tell()
+
+    def refreshed(self, name: HostName, found: Qualification) -> None:
+        host = self._returned(name)
+        self.table.refresh(host, found)
         self._scheduler.wait(host)
         self._tell()
 

@@ -244,11 +244,24 @@ class HostTable:
 
     def qualify(self, host: Host, found: Qualification, note: str) -> None:
         """Keep the qualifier's answer; `note` is for people."""
-        record = host.record
         self._remember_robots(host, found.robots)
-        record.qualification = msgspec.structs.replace(found, robots="")
-        record.ruled = bool(found.robots)
+        host.record.ruled = bool(found.robots)
         host.rules = None
+        self._keep_standing(host, msgspec.structs.replace(found, robots=""), note)
+
+    def refresh(self, host: Host, found: Qualification) -> None:
+        """Keep the addresses that the qualifier has found, or that there are none; rules stay what they were."""
+        if found.standing == "qualified":
+            before = host.record.qualification
+            host.record.qualification = found
+            host.noted = host.noted or before is None or before.addresses[:1] != found.addresses[:1]
+            self.change(host)
+        else:
+            self._keep_standing(host, found, "")
+
+    def _keep_standing(self, host: Host, found: Qualification, note: str) -> None:
+        record = host.record
+        record.qualification = found
         if found.standing == "for-good":
             record.given_up = found.reason or "robots-unreachable"
         error = "; ".join(filter(None, (found.detail, note)))

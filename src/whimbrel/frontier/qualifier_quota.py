@@ -1,6 +1,7 @@
 """Hosts that are with the qualifier, and how many more it may be asked about."""
 
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -25,14 +26,14 @@ class QualifierQuota:
         self._due: deque[HostDue] = deque()
         """Those that it is to be asked about next."""
 
-    def ask(self, host: Host, robots: str, wall_s: float, now_s: float) -> None:
-        """The qualifier is to be asked about a host, whose robots.txt was this."""
+    def ask(self, host: Host, robots: Callable[[Host], str], wall_s: float, now_s: float) -> None:
+        """The qualifier is to be asked about a host; `robots` reads what its robots.txt was, where that matters."""
         self.count += 1
         self._new[host.id] = now_s
         before = host.record.qualification
-        if before is not None:
-            before = msgspec.structs.replace(before, robots=robots)
         addresses_only = before is not None and before.standing == "qualified" and before.until_s > wall_s
+        if before is not None and not addresses_only:
+            before = msgspec.structs.replace(before, robots=robots(host))
         self._due.append(HostDue(host.name, before, addresses_only, host.record.unruled))
 
     def take(self) -> HostDue | None:

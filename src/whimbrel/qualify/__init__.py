@@ -5,7 +5,8 @@ and the traversal sends it as a `HostDue` to the *qualifier* (`qualifier.py`), w
 (`procedure.py`) for it. The procedure asks DNS for the addresses, and each address in turn for robots.txt, in two
 rounds. A `RobotsFetcher` (`robots_fetch.py`) makes these requests; what one of them comes to is a `RobotsFinding`. The
 *verdict* (`robots_policy.py`) turns the finding, and what was known before, into a `Qualification`: qualified with
-rules or without, disqualified until a time, or disqualified for good. Unknown means no.
+rules or without, disqualified until a time, or disqualified for good. Unknown means no. Of a host whose addresses alone
+have run out only these are asked for, and nothing else of it changes.
 
 *Rules* (`robots.py`, with the records of `robots_lines.py` in a text that `robots_body.py` has decoded) say whether a
 URL may be visited.

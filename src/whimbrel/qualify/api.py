@@ -76,7 +76,7 @@ class HostDue(msgspec.Struct, frozen=True, gc=False):
 
     host: HostName
     before: Qualification | None
-    """The last qualification; None for a new host."""
+    """The last qualification; None for a new host. With `addresses_only` it comes without the text of robots.txt."""
     addresses_only: bool
     """The qualification still holds: only new addresses are asked for."""
     without_robots: bool = False
@@ -88,6 +88,10 @@ class QualificationSink(Protocol):
 
     def qualified(self, host: HostName, found: Qualification) -> None:
         """The frontier takes note and begins to visit, wait or give up."""
+
+    def refreshed(self, host: HostName, found: Qualification) -> None:
+        """The addresses of a qualified host were asked for again, and nothing else. `found` has new ones, or is a
+        disqualification because there are none. It comes without the text of robots.txt, which stays what it was."""
 
     def unqualified(self, host: HostName) -> None:
         """Nothing was found out: it waits until it may be asked again."""

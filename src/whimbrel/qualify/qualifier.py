@@ -53,14 +53,16 @@ class Qualifier(Async):
             clock=self.clock,
             domains=self._domains,
         )
+        if due.addresses_only and due.before is not None:
+            self.hosts.refreshed(due.host, await procedure.refresh(due.host, due.before))
+        else:
+            await self._qualify_whole(due, procedure)
+        delivery.done()
+
+    async def _qualify_whole(self, due: HostDue, procedure: Procedure) -> None:
         try:
-            if due.addresses_only and due.before is not None:
-                found = await procedure.refresh(due.host, due.before)
-            else:
-                found = await procedure.qualify(due.host, due.before, without_robots=due.without_robots)
+            found = await procedure.qualify(due.host, due.before, without_robots=due.without_robots)
         except (GateShut, HostBlocked):  # The host stays queued, and its turn comes again.
             self.hosts.unqualified(due.host)
-            delivery.done()
-            return
-        self.hosts.qualified(due.host, found)
-        delivery.done()
+        else:
+            self.hosts.qualified(due.host, found)
