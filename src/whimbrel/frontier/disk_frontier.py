@@ -25,7 +25,7 @@ from whimbrel.frontier.order import HOST_BYTES
 from whimbrel.frontier.qualifier_quota import QualifierQuota
 from whimbrel.frontier.query_limit import QueryCounts
 from whimbrel.frontier.queue import Queues
-from whimbrel.frontier.scheduler import ROUNDED_S, HostScheduler, is_over
+from whimbrel.frontier.scheduler import ROUNDED_S, HostScheduler
 from whimbrel.frontier.slot_transfer import DiskSlotTransfer
 from whimbrel.frontier.speed_limit import Rate
 from whimbrel.observable import Observable
@@ -247,26 +247,21 @@ class DiskFrontier(Provider, Observable):
 
     def _try(self, host: Host, now_s: float) -> Visit | None:
         """Its next visit; None when something stops it, which then knows where the host waits."""
-        record = host.record
-        scheduler = self._scheduler
-        if record.given_up:
-            return self._refuse(host, record.given_up)
-        found = record.qualification
-        wall_s = now_s + scheduler.wall_s
-        if self._hold.holds(host):
+        scheduler, found = self._scheduler, host.record.qualification
+        turn = scheduler.turn(host, now_s)
+        if turn == "visit" and found is not None:
+            return self._visit(host, found, now_s)
+        if turn == "refuse":
+            return self._refuse(host, host.record.given_up)
+        if turn == "qualify" and self._may_ask(host, now_s):
+            self._quota.ask(host, self.table.robots, now_s + scheduler.wall_s, now_s)
+            self._tell()
+        else:
             scheduler.wait(host)
-            return None
-        if found is None or is_over(found, wall_s):
-            if scheduler.due_s(host) <= now_s + ROUNDED_S and self._quota.has_room(self.config, now_s):
-                self._quota.ask(host, self.table.robots, wall_s, now_s)
-                self._tell()
-            else:
-                scheduler.wait(host)
-            return None
-        if found.standing != "qualified":
-            scheduler.wait(host)
-            return None
-        return self._visit(host, found, now_s)
+        return None
+
+    def _may_ask(self, host: Host, now_s: float) -> bool:
+        return self._scheduler.due_s(host) <= now_s + ROUNDED_S and self._quota.has_room(self.config, now_s)
 
     def _visit(self, host: Host, found: Qualification, now_s: float) -> Visit | None:
         peeked = self._queues.peek(host)

@@ -1,7 +1,7 @@
 """Where each host that has work waits, and until when: what is known of the host itself decides (its delay, a rest, its
 qualification, a hold). Whether its domain and its address let it pass is asked at the gate when its turn has come."""
 
-from typing import Final
+from typing import Final, Literal
 
 from whimbrel.clock import Clock
 from whimbrel.frontier.api import Gate
@@ -9,13 +9,16 @@ from whimbrel.frontier.due_queue import DueQueue, host_of
 from whimbrel.frontier.hold import Hold
 from whimbrel.frontier.host import Host, HostTable
 from whimbrel.frontier.option import FrontierConfig
-from whimbrel.qualify.api import Qualification
 from whimbrel.state.api import State
 from whimbrel.visit import VisitResult
 
 ROUNDED_S: Final = 0.001
 """Due times round up to whole milliseconds; whoever may go at once must not wait for the next one. And times on disk
 are of another clock: between the two a little is lost."""
+
+Turn = Literal["visit", "qualify", "refuse", "hold", "rest"]
+"""What a host's turn is for. `refuse`: it is given up, and its URLs end without a request. `hold`: the user holds it
+back. `rest`: it is disqualified, and not to be asked again yet."""
 
 
 class HostScheduler:
@@ -67,7 +70,7 @@ class HostScheduler:
         host.busy = False
         record = host.record
         if host.pending > 0:
-            queue, due_s = self._turn(host)
+            queue, due_s = self._place(host)
             self._set(queue, host, due_s)
         elif record.due and not host.out:
             self._visits.remove(record.due)
@@ -106,17 +109,28 @@ class HostScheduler:
             if not self._hold.holds(host):
                 self.wait(host)
 
-    def _turn(self, host: Host) -> tuple[DueQueue, float]:
+    def turn(self, host: Host, at_s: float) -> Turn:
+        """What a host's turn is for if it comes at this time."""
         record = host.record
-        at_once_s = self._clock.now_s() - ROUNDED_S
         if record.given_up:
-            return self._visits, at_once_s
+            return "refuse"
         if self._hold.holds(host):
-            return self._held, at_once_s
+            return "hold"
+        found, wall_s = record.qualification, at_s + self.wall_s
+        if found is None or found.until_s <= wall_s or (found.addresses_until_s <= wall_s and found.addresses):
+            return "qualify"
+        return "visit" if found.standing == "qualified" else "rest"
+
+    def _place(self, host: Host) -> tuple[DueQueue, float]:
+        """Where a host waits for its next turn, and until when."""
+        at_once_s = self._clock.now_s() - ROUNDED_S
         due_s = max(at_once_s, self.due_s(host))
-        found = record.qualification
-        over = found is None or is_over(found, due_s + self.wall_s)
-        return self._qualifications if over else self._visits, due_s
+        turn = self.turn(host, due_s)
+        if turn == "qualify":
+            return self._qualifications, due_s
+        if turn == "hold":
+            return self._held, at_once_s
+        return self._visits, at_once_s if turn == "refuse" else due_s
 
     def due_s(self, host: Host) -> float:
         """When nothing that the host itself is or asked for keeps it from being visited, or qualified."""
@@ -134,8 +148,3 @@ class HostScheduler:
         if key != record.due:
             record.due = key
             self._table.change(host)
-
-
-def is_over(found: Qualification, wall_s: float) -> bool:
-    """Whether a host has to be qualified again, or its addresses looked up."""
-    return found.until_s <= wall_s or (found.addresses_until_s <= wall_s and bool(found.addresses))
