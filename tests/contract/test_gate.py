@@ -90,7 +90,7 @@ def test_no_host_is_visited_inside_its_delay(
     assert enters(gate, clock, host, crawl_delay_s=crawl_delay_s)
     clock.advance(100.0)
     assert not enters(gate, clock, host), "one request is in flight"
-    gate.left(host, ADDRESS, gate.host_delay_s(0.1, crawl_delay_s))
+    gate.left(host, ADDRESS, 0.1, crawl_delay_s)
     assert gate.free_s(host, crawl_delay_s) == clock.now_s() + delay_s
     clock.advance(delay_s - 0.001)
     assert not enters(gate, clock, host, crawl_delay_s=crawl_delay_s)
@@ -103,7 +103,7 @@ def test_a_domain_has_one_request_in_flight_and_a_second_between_two(made: Maker
     assert enters(gate, clock, host_of(1, domain=1), ADDRESS)
     clock.advance(10.0)
     assert not enters(gate, clock, host_of(2, domain=1), ELSEWHERE)
-    gate.left(host_of(1, domain=1), ADDRESS, 1.0)
+    gate.left(host_of(1, domain=1), ADDRESS, 0.1)
     clock.advance(0.999)
     assert not enters(gate, clock, host_of(2, domain=1), ELSEWHERE)
     clock.advance(0.001)
@@ -135,13 +135,13 @@ def test_a_crowd_has_twenty_in_flight_and_half_of_them_after_a_429(made: Maker, 
     gate = made(clock)
     for number in range(51):
         assert enters(gate, clock, host_of(number))
-        gate.left(host_of(number), ADDRESS, 1.0)
+        gate.left(host_of(number), ADDRESS, 0.1)
         clock.advance(1.0)
     inside = [number for number in range(100, 150) if enters(gate, clock, host_of(number))]
     assert len(inside) == 20
-    gate.left(host_of(inside[0]), ADDRESS, 1.0, status=429)
+    gate.left(host_of(inside[0]), ADDRESS, 0.1, status=429)
     for number in inside[1:]:
-        gate.left(host_of(number), ADDRESS, 1.0, status=200)
+        gate.left(host_of(number), ADDRESS, 0.1, status=200)
     assert sum(enters(gate, clock, host_of(number)) for number in range(200, 250)) == 10
 
 
@@ -161,14 +161,14 @@ def test_a_line_moves_when_its_time_comes(made: Maker, clock: VirtualClock) -> N
     gate = made(clock)
     assert enters(gate, clock, host_of(1, domain=1))
     waiters = [Waiter(gate, clock, host_of(number, domain=1), f"192.0.2.{number}") for number in (2, 3)]
-    gate.left(host_of(1, domain=1), ADDRESS, 1.0)
+    gate.left(host_of(1, domain=1), ADDRESS, 0.1)
     gate.wake(clock.now_s())
     assert not any(waiter.inside for waiter in waiters)
     assert gate.next_s() == clock.now_s() + 1.0
     clock.advance(1.0)
     gate.wake(clock.now_s())
     assert [waiter.inside for waiter in waiters] == [True, False], "the first in the line, and one at a time"
-    gate.left(host_of(2, domain=1), "192.0.2.2", 1.0)
+    gate.left(host_of(2, domain=1), "192.0.2.2", 0.1)
     clock.advance(1.0)
     gate.wake(clock.now_s())
     assert waiters[1].inside
@@ -177,7 +177,7 @@ def test_a_line_moves_when_its_time_comes(made: Maker, clock: VirtualClock) -> N
 def test_a_host_whose_time_is_known_is_told_it_and_waits_in_no_line(made: Maker, clock: VirtualClock) -> None:
     gate = made(clock)
     assert enters(gate, clock, host_of(1))
-    gate.left(host_of(1), ADDRESS, 40.0)
+    gate.left(host_of(1), ADDRESS, 0.1, 40.0)
     assert Waiter(gate, clock, host_of(1)).again_s == clock.now_s() + 40.0
     assert gate.next_s() is None
 
@@ -199,7 +199,7 @@ def test_a_rest_that_is_held_can_be_forgiven_but_not_the_delay_after_the_last_vi
 ) -> None:
     gate = made(clock)
     assert enters(gate, clock, host_of(1))
-    gate.left(host_of(1), ADDRESS, 1.0)
+    gate.left(host_of(1), ADDRESS, 0.1)
     gate.hold(host_of(1), clock.now_s() + 3_600.0)
     clock.advance(1_000.0)
     assert not enters(gate, clock, host_of(1))
@@ -224,7 +224,7 @@ def test_a_floor_under_everything_counts_for_every_host_known_or_not(
     gate = made(clock)
     if known:
         assert enters(gate, clock, host_of(1))
-        gate.left(host_of(1), ADDRESS, 1.0)
+        gate.left(host_of(1), ADDRESS, 0.1)
         clock.advance(1_000.0)
     gate.mark_visited()
     assert not enters(gate, clock, host_of(1))
@@ -242,7 +242,7 @@ def test_a_floor_under_a_slot_counts_for_its_hosts_and_their_domains_and_address
     taken, other = host_of(1, domain=1, slot=7), host_of(2, slot=8)
     if known:
         assert enters(gate, clock, taken)
-        gate.left(taken, ADDRESS, 1.0)
+        gate.left(taken, ADDRESS, 0.1)
         clock.advance(1_000.0)
     gate.mark_visited(7)
     began_s = clock.now_s()
@@ -294,7 +294,7 @@ def test_a_closed_gate_lets_no_request_in_and_its_clocks_go_on(made: Maker, cloc
 
     async def scene() -> None:
         assert enters(gate, clock, host_of(1))
-        gate.left(host_of(1), ADDRESS, 5.0)
+        gate.left(host_of(1), ADDRESS, 2.5)
         gate.close_for(DISK)
         robots = asyncio.create_task(gate.enter(host_of(2), ELSEWHERE, own=True))
         await asyncio.sleep(0)
@@ -383,7 +383,7 @@ def test_permits_are_taken_when_the_clocks_are_open_and_returned_when_a_request_
     assert permits.log == [("granted", "d1.example"), ("granted", ADDRESS)]
     assert not enters(gate, clock, host_of(1))
     assert len(permits.log) == 2, "a host inside its delay needs no permit"
-    gate.left(host_of(1), ADDRESS, 1.0)
+    gate.left(host_of(1), ADDRESS, 0.1)
     assert permits.log[2:] == [("released", "d1.example"), ("released", ADDRESS)]
     assert permits.ended == [clock.now_s(), clock.now_s()]
 
@@ -392,7 +392,7 @@ def test_addresses_of_version_6_have_one_permit_for_their_network(made: Maker, c
     permits = FewPermits()
     gate = made(clock, permits)
     assert enters(gate, clock, host_of(1), "2001:db8::1")
-    gate.left(host_of(1), "2001:db8::1", 1.0)
+    gate.left(host_of(1), "2001:db8::1", 0.1)
     assert permits.log[1::2] == [("granted", "2001:db8::"), ("released", "2001:db8::")]
 
 

@@ -86,7 +86,7 @@ def test_who_could_not_connect_keeps_nobody_from_the_address() -> None:
     dead, other = host_of(1), host_of(2)
     assert gate.try_enter(dead, ADDRESS, 0.0, clock.now_s()) is None
     clock.advance(10.0)
-    gate.left(dead, ADDRESS, 1.0)
+    gate.left(dead, ADDRESS, 0.1)
     assert not enters(gate, other)
     clock.advance(0.5)
     assert enters(gate, other)
@@ -207,7 +207,7 @@ def test_a_content_network_by_a_lower_limit_is_none_by_a_higher_one() -> None:
     low = gate_of(clock, state, crowd_domains=3)
     for number in range(4):
         assert enters(low, host_of(number))
-        low.left(host_of(number), ADDRESS, 1.0)
+        low.left(host_of(number), ADDRESS, 0.1)
         clock.advance(1.0)
     assert filled(gate_of(clock, state, crowd_domains=3)) == 20
     assert filled(gate_of(clock, state, crowd_domains=3, crowd_cap=5)) == 5
@@ -245,7 +245,7 @@ def test_a_domain_is_asked_once_a_second_and_never_twice_at_once() -> None:
     assert enters(gate, host_of(1, domain=1), "192.0.2.1")
     clock.advance(10.0)
     assert not enters(gate, host_of(2, domain=1), "192.0.2.2")
-    gate.left(host_of(1, domain=1), "192.0.2.1", 1.0)
+    gate.left(host_of(1, domain=1), "192.0.2.1", 0.1)
     clock.advance(0.999)
     assert not enters(gate, host_of(2, domain=1), "192.0.2.2")
     clock.advance(0.001)
@@ -257,7 +257,7 @@ def test_every_delay_has_a_margin_unless_there_is_none() -> None:
     clock = VirtualClock()
     gate = gate_of(clock, margin_s=0.02)
     assert enters(gate, host_of(1))
-    gate.left(host_of(1), ADDRESS, 1.0)
+    gate.left(host_of(1), ADDRESS, 0.1)
     clock.advance(1.019)
     assert not enters(gate, host_of(1))
     clock.advance(0.001)
@@ -272,7 +272,7 @@ def test_no_delay_lifts_all_caps_but_one_request_per_host() -> None:
     gate = gate_of(VirtualClock(), delay_s=0.0)
     assert all(enters(gate, host_of(number, domain=number % 60)) for number in range(300))
     assert not enters(gate, host_of(0, domain=0))
-    gate.left(host_of(0, domain=0), ADDRESS, gate.host_delay_s(9.0, 0.0), status=503)
+    gate.left(host_of(0, domain=0), ADDRESS, 9.0, status=503)
     assert enters(gate, host_of(0, domain=0))
     assert all(enters(gate, host_of(number, domain=number % 60)) for number in range(300, 400))
 
@@ -324,7 +324,7 @@ def test_a_delay_that_was_not_known_when_a_host_was_first_asked_counts_all_the_s
     gate.mark_visited()
     clock.advance(1.0)
     assert enters(gate, host_of(1), "192.0.2.1")
-    gate.left(host_of(1), "192.0.2.1", 1.0)
+    gate.left(host_of(1), "192.0.2.1", 0.1)
     clock.advance(2.0)
     assert not enters(gate, host_of(1), "192.0.2.1", crawl_delay_s=60.0)
     assert gate.free_s(host_of(1), 60.0) == clock.now_s() + 57.0
@@ -339,7 +339,7 @@ def test_the_number_of_paces_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     for number in range(5_000):
         address = f"192.0.{number // 250}.{number % 250}"
         assert enters(gate, host_of(number), address)
-        gate.left(host_of(number), address, 1.0)
+        gate.left(host_of(number), address, 0.1)
         clock.advance(0.1)
         assert sum(gate.sizes().values()) <= 310
 
@@ -352,7 +352,7 @@ def test_who_asks_for_robots_txt_waits_in_the_same_lines() -> None:
         assert enters(gate, host_of(1, domain=1))
         waiting = asyncio.create_task(gate.enter(host_of(2, domain=1), "192.0.2.9", own=True))
         await asyncio.sleep(0)
-        gate.left(host_of(1, domain=1), ADDRESS, 1.0)
+        gate.left(host_of(1, domain=1), ADDRESS, 0.1)
         gate.wake(clock.now_s())
         await asyncio.sleep(0)
         assert not waiting.done()
@@ -395,7 +395,7 @@ def test_who_gives_up_waiting_takes_nobodys_place() -> None:
         await asyncio.sleep(0)
         tasks[0].cancel()
         await asyncio.wait(tasks[:1])
-        gate.left(host_of(1), ADDRESS, 1.0)
+        gate.left(host_of(1), ADDRESS, 0.1)
         clock.advance(1.0)
         gate.wake(clock.now_s())
         tasks[1].cancel()  # It has been let in, and does not know it yet.

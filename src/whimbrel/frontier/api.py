@@ -275,10 +275,17 @@ class Gate(RequestGate, Protocol):
         """When `wake` has something to do next; None when that is not a matter of time."""
 
     def left(
-        self, host: HostName, address: str, delay_s: float, *, status: int = 0, retry_after_s: float = 0.0
+        self,
+        host: HostName,
+        address: str,
+        elapsed_s: float,
+        crawl_delay_s: float = 0.0,
+        *,
+        status: int = 0,
+        retry_after_s: float = 0.0,
     ) -> None:
-        """A request is over; the host's next may start after `delay_s`. Status 0 is no answer; `retry_after_s` is what
-        the server asked us to wait, 0 when it did not."""
+        """A visit is over, after `elapsed_s`; the host's next may start after its delay (`host_delay_s`). Status 0 is
+        no answer; `retry_after_s` is what the server asked us to wait, 0 when it did not."""
 
     def hold(self, host: HostName, until_s: float) -> None:
         """The host asked for a longer rest (Retry-After), or is parked."""

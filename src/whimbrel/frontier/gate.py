@@ -208,8 +208,22 @@ class PacedGate(Provider, Observable):
         self._lines.arm(at_address)
 
     def left(
-        self, host: HostName, address: str, delay_s: float, *, status: int = 0, retry_after_s: float = 0.0
+        self,
+        host: HostName,
+        address: str,
+        elapsed_s: float,
+        crawl_delay_s: float = 0.0,
+        *,
+        status: int = 0,
+        retry_after_s: float = 0.0,
     ) -> None:
+        delay_s = self._paces.delays.host_s(elapsed_s, crawl_delay_s, host=host)
+        self._begin_delays(host, address, delay_s, status, retry_after_s)
+
+    def _begin_delays(
+        self, host: HostName, address: str, delay_s: float, status: int = 0, retry_after_s: float = 0.0
+    ) -> None:
+        """A request is over, or was never made: the host's next may start after `delay_s`."""
         now_s = self.clock.now_s() + (0.0 if self._free else self.config.margin_s)
         one, domain, at_address = self._paces.of(host, address, 0.0)
         if one.connecting:
@@ -279,7 +293,7 @@ class PacedGate(Provider, Observable):
                     self._tell()
         except asyncio.CancelledError:
             if where is None:
-                self.left(host, address, 0.0)
+                self._begin_delays(host, address, 0.0)
                 self._tell()
             opened.cancel()
             raise
@@ -300,6 +314,6 @@ class PacedGate(Provider, Observable):
         status: int = 0,
         retry_after_s: float = 0.0,
     ) -> None:
-        delay_s = self.host_delay_s(elapsed_s, 0.0, qualifying=own, host=host)
-        self.left(host, address, delay_s, status=status, retry_after_s=retry_after_s)
+        delay_s = self._paces.delays.host_s(elapsed_s, 0.0, qualifying=own, host=host)
+        self._begin_delays(host, address, delay_s, status, retry_after_s)
         self._tell()

@@ -86,8 +86,8 @@ class HostScheduler:
         """A request is over: the paces begin their delays."""
         found = host.record.qualification
         crawl_delay_s = 0.0 if found is None else found.crawl_delay_s
-        delay_s = self._gate.host_delay_s(ending.elapsed_s, crawl_delay_s, host=host.name)
-        self._gate.left(host.name, address, delay_s, status=ending.status, retry_after_s=ending.retry_after_s)
+        status, wait_s = ending.status, ending.retry_after_s
+        self._gate.left(host.name, address, ending.elapsed_s, crawl_delay_s, status=status, retry_after_s=wait_s)
         host.busy = False
 
     def rest(self, host: Host, seconds: float) -> None:
