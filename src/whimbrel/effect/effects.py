@@ -12,7 +12,7 @@ from whimbrel.dedupe.api import ContentSeen, FirstCapture
 from whimbrel.effect.capture import captures_of
 from whimbrel.effect.counting import Counting
 from whimbrel.effect.scope_lead import ScopeLeads
-from whimbrel.fetch.api import ABANDONED
+from whimbrel.fetch.api import ABANDONED, Exchange
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.frontier.api import Frontier
 from whimbrel.outcome import Outcome, asks_to_slow_down
@@ -132,7 +132,7 @@ class Effects(Provider):
             0.0 if wait_s is None else self.clock.wall_s() + wait_s,
             self.via,
         )
-        result = _result_of(settled, parsed.retry_after_s)
+        result = _result_of(exchange, outcome, reason, parsed.retry_after_s)
         known = False
         if wait_s is not None:
             self.frontier.retry(visit, result, wait_s)
@@ -246,17 +246,14 @@ class Effects(Provider):
         self.frontier.unqualified(name)
 
 
-def _result_of(settled: SettledVisit, retry_after_s: float) -> VisitResult:
+def _result_of(exchange: Exchange, outcome: Outcome, reason: str, retry_after_s: float) -> VisitResult:
     """What etiquette needs to know of an exchange."""
-    exchange = settled.exchange
-    if exchange is None:
-        return VisitResult(connected=False)
     response = exchange.response
     return VisitResult(
         elapsed_s=exchange.elapsed_s,
         status=0 if response is None else response.status,
         bytes=0 if response is None else response.document.size,
-        trouble=settled.reason if settled.outcome in (Outcome.FAILED, Outcome.RETRY) else "",
+        trouble=reason if outcome in (Outcome.FAILED, Outcome.RETRY) else "",
         connected=exchange.connected,
         retry_after_s=retry_after_s,
     )

@@ -161,6 +161,7 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     retry_after_s: float = 0.0
     """What the server asked us to wait; 0 when it did not."""
     redirect_to: str = ""
+    """Where it is `redirected` to; empty with every other outcome, and when that is nowhere."""
     handled: Handled | None = None
     """None when no handler looked at it."""
     unwanted: frozenset[str] = frozenset()

@@ -4,7 +4,7 @@ Each request passes the gate, whatever host it goes to. What a server does, howe
 """
 
 from itertools import count
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -51,6 +51,12 @@ class RobotsFinding(msgspec.Struct, frozen=True, gc=False):
         return f"{what} after {self.hops} redirects" if self.hops else what
 
 
+class _Answer(NamedTuple):
+    exchange: Exchange
+    wait_s: float
+    """For how long it asks us to leave its host alone."""
+
+
 class RobotsFetcher:
     """Holds nothing but its tools."""
 
@@ -67,17 +73,18 @@ class RobotsFetcher:
             return RobotsFinding(trouble="not-allowed")
         for hops in count():
             try:
-                exchange = await self._reach(host, url, address)
+                answer = await self._reach(host, url, address)
             except HostBlocked as blocked:
                 if blocked.site == host.site:
                     raise
                 return RobotsFinding(trouble="blocked", hops=hops)
-            if exchange is None:
+            if answer is None:
                 return RobotsFinding(trouble="dns", hops=hops)
-            finding = self._read(exchange, max_bytes, hops)
-            if exchange.response is None or finding.status not in REDIRECTS:
+            finding = self._read(answer, max_bytes, hops)
+            response = answer.exchange.response
+            if response is None or finding.status not in REDIRECTS:
                 return finding
-            verdict = classify_redirect(url, exchange.response, hops, max_redirects)
+            verdict = classify_redirect(url, response, hops, max_redirects)
             if verdict.outcome is Outcome.FAILED:
                 return msgspec.structs.replace(finding, trouble=verdict.reason)
             if verdict.target is None:
@@ -85,21 +92,22 @@ class RobotsFetcher:
             url = verdict.target
         raise AssertionError("redirects are limited")
 
-    async def _reach(self, host: HostName, url: Url, address: str) -> Exchange | None:
+    async def _reach(self, host: HostName, url: Url, address: str) -> _Answer | None:
         """The answer of `address` for a URL of the host, else of the URL's own addresses; None: it has none."""
         if url.site == host.site:
             return await self._request(host, url, address, own=True)
         other = HostName(url.site, url.scheme, url.host, url.port, self._domains.registered(url.host))
-        exchange = None
+        answer = None
         for found in (await self._resolver.resolve(url.host)).addresses[:_MAX_OTHER_ADDRESSES]:
-            if exchange is not None:
-                _close(exchange)
-            exchange = await self._request(other, url, found, own=False)
-            if exchange.response is not None and exchange.response.status < 500:
+            if answer is not None:
+                _close(answer.exchange)
+            answer = await self._request(other, url, found, own=False)
+            response = answer.exchange.response
+            if response is not None and response.status < 500:
                 break
-        return exchange
+        return answer
 
-    async def _request(self, host: HostName, url: Url, address: str, *, own: bool) -> Exchange:
+    async def _request(self, host: HostName, url: Url, address: str, *, own: bool) -> _Answer:
         await self._gate.enter(host, address, own=own)
         elapsed_s, status, wait_s = 0.0, 0, 0.0
         try:
@@ -109,10 +117,11 @@ class RobotsFetcher:
             wait_s = asked_wait_s(exchange)
         finally:
             self._gate.leave(host, address, elapsed_s, own=own, status=status, retry_after_s=wait_s)
-        return exchange
+        return _Answer(exchange, wait_s)
 
-    def _read(self, exchange: Exchange, max_bytes: int, hops: int) -> RobotsFinding:
-        """What an exchange means."""
+    def _read(self, answer: _Answer, max_bytes: int, hops: int) -> RobotsFinding:
+        """What an answer means."""
+        exchange = answer.exchange
         response = exchange.response
         if response is None or exchange.trouble:
             _close(exchange)
@@ -125,7 +134,7 @@ class RobotsFetcher:
         finally:
             _close(exchange)
         trouble = "undecodable" if text is None and 200 <= response.status < 300 else ""
-        return RobotsFinding(response.status, text, trouble, asked_wait_s(exchange), hops=hops)
+        return RobotsFinding(response.status, text, trouble, answer.wait_s, hops=hops)
 
 
 def robots_url(host: HostName) -> Url | None:

@@ -3,7 +3,6 @@
 import msgspec
 
 from whimbrel.flow import In, Needs, Out, Sync
-from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Parsed
 from whimbrel.route.router import Route, Router
 
@@ -24,7 +23,7 @@ class Distributor(Sync):
     def process(self, parsed: Parsed) -> list[Routed]:
         visit = parsed.visit
         route = None
-        if parsed.redirect_to and parsed.outcome is Outcome.REDIRECTED:
+        if parsed.redirect_to:
             route = self.router.redirect(visit, parsed.redirect_to)
         elif parsed.page is not None and parsed.page.links:
             first = parsed.handled.first if parsed.handled is not None else frozenset[str]()
