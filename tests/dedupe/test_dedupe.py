@@ -29,6 +29,8 @@ from whimbrel.flow import (
     check,
 )
 
+PAYLOAD = b"payload " * 50
+
 
 class DictState:
     """A state of one dictionary."""
@@ -119,9 +121,9 @@ def find(seen: ContentSeen, digest: bytes) -> FirstCapture | None:
 def test_a_payload_is_known_by_the_capture_that_brought_it_first() -> None:
     state = DictState()
     seen = content(state)
-    visit = fetched(response(200, b"payload"))
+    visit = fetched(response(200, PAYLOAD))
     (first,) = look_up(seen, visit)
-    assert (first.digest, first.earlier) == (sha1(b"payload", usedforsecurity=False).digest(), None)
+    assert (first.digest, first.earlier) == (sha1(PAYLOAD, usedforsecurity=False).digest(), None)
     capture = FirstCapture("http://a.test/", 7.5)
     assert seen.claim(first.digest, capture) is None
     assert seen.claim(first.digest, FirstCapture("http://b.test/", 9.0)) == capture
@@ -133,10 +135,24 @@ def test_a_payload_is_known_by_the_capture_that_brought_it_first() -> None:
 def test_only_answers_of_200_to_299_are_looked_up() -> None:
     seen = content(DictState())
     capture = FirstCapture("http://a.test/", 1.0)
-    seen.claim(sha1(b"excuse", usedforsecurity=False).digest(), capture)
+    seen.claim(sha1(PAYLOAD, usedforsecurity=False).digest(), capture)
     for status, expected in ((200, capture), (206, capture), (301, None), (404, None), (500, None)):
-        (found,) = look_up(seen, fetched(response(status, b"excuse")))
-        assert (found.earlier, found.digest) == (expected, sha1(b"excuse", usedforsecurity=False).digest())
+        (found,) = look_up(seen, fetched(response(status, PAYLOAD)))
+        assert (found.earlier, found.digest) == (expected, sha1(PAYLOAD, usedforsecurity=False).digest())
+
+
+def test_a_document_too_short_for_a_duplicate_is_not_looked_up_unless_a_coding_hides_its_length() -> None:
+    state = DictState()
+    seen = content(state)
+    short, long = PAYLOAD[:255], PAYLOAD[:256]
+    capture = FirstCapture("http://a.test/", 1.0)
+    for payload in (short, long):
+        seen.claim(sha1(payload, usedforsecurity=False).digest(), capture)
+    packed = {"content-encoding": "gzip"}
+    answers = [response(200, b""), response(200, short), response(200, long), response(200, short, **packed)]
+    found = look_up(seen, *map(fetched, answers))
+    assert [one.earlier for one in found] == [None, None, capture, capture]
+    assert found[1].digest == sha1(short, usedforsecurity=False).digest()
 
 
 def test_a_visit_without_an_answer_has_no_digest() -> None:
@@ -162,15 +178,16 @@ class SlowContent:
 
 def test_a_lookup_that_takes_time_keeps_no_other_waiting() -> None:
     slow = SlowContent()
-    seen = look_up(slow, *(fetched(response(200, b"%d" % number)) for number in range(3)), fetched(None, trouble="dns"))
+    seen = look_up(
+        slow, *(fetched(response(200, b"%0300d" % number)) for number in range(3)), fetched(None, trouble="dns")
+    )
     assert len(slow.asked) == 3
     assert [None if one.earlier is None else one.earlier.url for one in seen] == [
         None,
         *("http://0.test/", "http://1.test/", "http://2.test/"),
     ]
-    assert [one.exchange.response.document.read() for one in seen if one.exchange.response is not None] == [
-        *(b"2", b"1", b"0"),
-    ]
+    payloads = [one.exchange.response.document.read() for one in seen if one.exchange.response is not None]
+    assert list(map(int, payloads)) == [2, 1, 0]
 
 
 def test_what_is_asked_for_again_is_answered_from_memory() -> None:

@@ -27,7 +27,8 @@ class Fingerprinted(msgspec.Struct, frozen=True, gc=False):
     digest: bytes
     """SHA-1 of the payload as received; empty when there is no response."""
     earlier: FirstCapture | None = None
-    """The capture that brought the same payload first; None when none has, or when the answer is not a 2xx."""
+    """The capture that brought the same payload first; None when none has, when the answer is not a 2xx, or when the
+    document is too short to be a duplicate."""
 
 
 class ContentSeen(Protocol):

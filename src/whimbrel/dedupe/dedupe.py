@@ -6,6 +6,7 @@ from hashlib import sha1
 from whimbrel.dedupe.api import ContentSeen, Fingerprinted, FirstCapture
 from whimbrel.fetch.api import Fetched
 from whimbrel.flow import Concurrent, Config, Delivery, In, Inlet, Needs, Out, Outlet
+from whimbrel.outcome.duplicate import is_comparable
 
 
 class DedupeConfig(Config, frozen=True):
@@ -42,8 +43,10 @@ class Dedupe(Concurrent[Fetched, Fingerprinted]):
             self.finish(delivery, Fingerprinted(visit, exchange, b""))
             return
         # SHA-1 is what WARC-Payload-Digest and CDXJ hold; it names payloads here and guards nothing.
-        digest = sha1(response.document.read(), usedforsecurity=False).digest()
-        if response.has_document:
+        payload = response.document.read()
+        digest = sha1(payload, usedforsecurity=False).digest()
+        # A content coding hides how long the document is; the parser, which takes it off, comes later.
+        if response.has_document and (is_comparable(len(payload)) or response.header("content-encoding")):
             self.content.find(digest, partial(self._found, delivery, digest))
         else:
             self.finish(delivery, Fingerprinted(visit, exchange, digest))
