@@ -22,7 +22,7 @@ WhimbrelError
 │   └── StateTooOld        an earlier version did; `whimbrel resume` upgrades it (state.api)
 ├── NotACrawl              a directory without a crawl that can be read: begin one, or name another (commit.committed)
 │   └── CommittedDamaged   the list of what is durable is damaged, `resume` writes it anew; also Damaged
-├── Busy                   another process works on the crawl: wait, or stop it
+├── Busy                   another process, or this one, works on the crawl: wait, or stop it
 │   └── StateLocked        (state.api)
 ├── Damaged                files are not as they were written: `whimbrel verify`, and bring back what it names
 │   ├── CrawlDamaged       a file is shorter than the last commit says, or missing (commit.recovery)

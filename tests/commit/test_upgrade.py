@@ -110,7 +110,7 @@ def test_a_state_that_another_process_upgrades_is_left_alone(tmp_path: Path) -> 
         assert process.stdout is not None
         assert process.stdout.readline() == b"begun\n"
         process.send_signal(signal.SIGSTOP)
-        with pytest.raises(StateLocked, match="by another process"):
+        with pytest.raises(StateLocked, match="another process works on"):
             upgraded(directory)
         process.send_signal(signal.SIGCONT)
         assert process.wait(60) == 0

@@ -12,7 +12,8 @@ from tests.job.shelf import ADDRESS, PORT, SIZE, pages
 from tests.job.site import served
 from tests.sim.crawl import whimbrel
 from whimbrel.bench.exact import differences
-from whimbrel.control.api import Stop
+from whimbrel.control.api import Pause, Stop, Unpause
+from whimbrel.error import Busy
 from whimbrel.job.stored import stored_job
 from whimbrel.simweb.spec import WebSpec
 
@@ -62,6 +63,55 @@ def test_a_crawl_goes_on_with_changes_that_are_safe_from_another_place_and_other
         assert differences(moved, crawl.served.web, crawl.served.running.seeds) == []
         assert whimbrel("verify", str(moved)).returncode == 0
         assert stored_job(moved).options.order == "breadth"
+
+
+def test_a_running_crawl_is_neither_resumed_nor_begun_anew_and_stays_within_reach(tmp_path: Path) -> None:
+    with crawling(SPEC, tmp_path, "--max-time", "10m") as crawl:
+        crawl.control.carry_out(Pause())
+        own = ("control.json", "job.toml")
+        before = [(crawl.directory / name).read_bytes() for name in own]
+        busy = f"another process (pid {crawl.process.pid}) works on {crawl.directory}"
+        for arguments in (
+            ("resume", str(crawl.directory)),
+            ("resume", str(crawl.directory), "--max-pages", "5", "--json"),
+            ("crawl", *crawl.served.running.seeds, "--into", str(crawl.directory)),
+        ):
+            refused = whimbrel(*arguments)
+            assert (refused.returncode, refused.stdout) == (2, ""), refused.stdout + refused.stderr
+            assert busy in refused.stderr
+            assert "resume" not in refused.stderr
+        for again in (True, False):
+            with pytest.raises(Busy, match="works on"):
+                library.Crawl(*crawl.served.running.seeds).run(crawl.directory, resume=again)
+        assert [(crawl.directory / name).read_bytes() for name in own] == before
+        crawl.control.carry_out(Unpause())
+        crawl.control.carry_out(Stop())
+        crawl.wait()
+        assert whimbrel("verify", str(crawl.directory)).returncode == 0
+
+
+def test_a_crawl_of_this_very_process_is_not_resumed_beside_itself(tmp_path: Path) -> None:
+    directory = tmp_path / "crawl"
+    refused: list[str] = []
+    within_reach: list[bool] = []
+
+    def resume_once(_: object) -> None:
+        if refused or not (directory / "state" / "LOCK").exists():
+            return
+        with pytest.raises(Busy) as found:
+            library.Crawl(seed).run(directory, resume=True)
+        refused.append(str(found.value))
+        within_reach.append((directory / "control.json").exists())
+
+    with served(pages(), ADDRESS) as port:
+        seed = f"http://{ADDRESS}:{port}/0"
+        crawl = library.Crawl(seed, delay=0.1, allow_network=["127.0.0.0/8"], max_pages=10)
+        result = crawl.run(directory, show=resume_once)
+    assert within_reach == [True]
+    assert len(refused) == 1
+    assert refused[0].startswith(f"this process itself works on {directory}; wait for it to end")
+    assert not result.failures
+    assert whimbrel("verify", str(directory)).returncode == 0
 
 
 @pytest.mark.parametrize("order", ["breadth", "depth"])

@@ -89,7 +89,7 @@ def test_a_state_that_another_process_has_open_is_refused_with_what_to_do(direct
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "open\n"
-        with pytest.raises(StateError, match="is being crawled by another process; wait for it, or stop it first"):
+        with pytest.raises(StateError, match=r"another process works on .*; wait for it to end, or stop"):
             opened_state(directory)
         other.communicate()
     asyncio.run(opened_state(directory).close())

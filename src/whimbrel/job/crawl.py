@@ -9,7 +9,7 @@ from threading import current_thread, main_thread
 from typing import Final
 
 from whimbrel.commit.committed import Committed, NotACrawl, read_committed
-from whimbrel.error import UsageError
+from whimbrel.error import Busy, UsageError
 from whimbrel.flow import Job, Plan, Registry, Timeouts, check
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.job.crawl_limit import limit_reached, limit_that_ended
@@ -24,6 +24,8 @@ from whimbrel.job.run_result import RunResult
 from whimbrel.job.seed import require_seed
 from whimbrel.job.stop import StopRequest
 from whimbrel.job.stored import keep_job
+from whimbrel.state.lock import check_unlocked
+from whimbrel.state.rocks import RocksState
 
 _PROGRESS_S: Final = 0.25
 
@@ -74,20 +76,32 @@ def crawl(
 
 
 def check_empty(directory: Path) -> None:
-    """CrawlError unless a result can go there without touching anything."""
+    """CrawlError unless a result can go there without touching anything; Busy when a crawl works there."""
     if not directory.exists():
         return
+    check_free(directory)
     if directory.is_dir() and (directory / JOB_FILE).exists():
-        raise CrawlError(f"{directory} holds a crawl; go on with `whimbrel resume {directory}`")
+        raise CrawlError(
+            f"{directory} holds a crawl; go on with `whimbrel resume {directory}`, in Python with run(…, resume=True)"
+        )
     if not directory.is_dir() or any(directory.iterdir()):
         raise CrawlError(f"{directory} is not an empty directory; choose another with --into")
 
 
+def check_free(directory: Path) -> None:
+    """Busy when a crawl works on what is there, in this process or in another one. Nothing happens to that crawl."""
+    check_unlocked(directory, directory / RocksState.folder)
+
+
 def run(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -> RunResult:
-    """Run a crawl that is wired to its end."""
+    """Run a crawl that is wired to its end. Busy when another process has taken its state meanwhile."""
     import uvloop
 
-    return uvloop.run(_crawl(running, stop, attend))
+    result = uvloop.run(_crawl(running, stop, attend))
+    for failure in result.report.failures:
+        if isinstance(failure.error, Busy):
+            raise failure.error
+    return result
 
 
 TIMEOUTS: Final = Timeouts(open_s=120.0, drain_s=120.0, close_s=600.0, change_s=600.0)

@@ -10,7 +10,7 @@ from whimbrel.commit.crash import Crash
 from whimbrel.commit.upgrade import OLD, upgrade
 from whimbrel.flow import Job, Plan, Report
 from whimbrel.handle.rule import HandlerRules
-from whimbrel.job.crawl import TIMEOUTS, CrawlError, checked_plan, last_commit, plan_of, run
+from whimbrel.job.crawl import TIMEOUTS, CrawlError, check_free, checked_plan, last_commit, plan_of, run
 from whimbrel.job.handling import handler_providers, rules_of
 from whimbrel.job.live_crawl import Attend, LiveCrawl, Say, Show
 from whimbrel.job.options import JOB_FILE, ResolvedOptions
@@ -29,7 +29,8 @@ def resume(
     rules: HandlerRules | None = None,
     attend: Attend | None = None,
 ) -> RunResult:
-    """Go on with the crawl in a directory, wherever and however it ended."""
+    """Go on with the crawl in a directory, wherever and however it ended. Busy when it runs."""
+    check_free(directory)
     has_job = (directory / JOB_FILE).is_file()
     if not has_job and not any((directory / name).is_dir() for name in ("state", OLD)):
         raise NotACrawl(f"{directory} holds no crawl; begin one with `whimbrel crawl SEED --into {directory}`")
