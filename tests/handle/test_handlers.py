@@ -117,19 +117,59 @@ def test_links_of_handlers_are_followed(site: str, tmp_path: Path) -> None:
     assert list(result.sql("SELECT count(*) FROM links WHERE kind = 'handler'")) == [(2,)]
 
 
+LED = {
+    "/robots.txt": (404, {}, ""),
+    "/t/start.html": page(title="start", head='<base href="/t/">'),
+    "/t/help.html": page(title="help"),
+    "/t/menu.html": page(title="menu"),
+    "/t/data.json": (200, {"Content-Type": "application/json"}, '{"next": "more.json"}'),
+    "/t/more.json": (200, {"Content-Type": "application/json"}, "{}"),
+}
+
+
+def test_links_of_handlers_are_relative_to_the_page_and_none_is_lost_silently(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import whimbrel as w\n\n"
+        "@w.handler(url='*/start.html')\n"
+        "def links(page):\n"
+        "    other = page.url.removeprefix('http:').replace('start.html', 'data.json')\n"
+        "    yield from map(w.Link, ['help.html', '/t/menu.html', other, '', None,\n"
+        "        'mailto:me@a.test', 'javascript:void(0)', 'http://[junk', '/t/secret.html'])\n\n"
+        "@w.handler(mime='application/json')\n"
+        "def data(page):\n    yield w.Link(page.json().get('next'))\n\n"
+        "@w.filter\ndef wanted(url):\n    return 'secret' not in url\n"
+    )
+    with served(LED) as port:
+        site, out = f"http://127.0.0.1:{port}", str(tmp_path / "out")
+        own = ("--delay", "0s", "--allow-network", "127.0.0.0/8", "--follow", "handlers", "--json")
+        done = run("crawl", f"{site}/t/start.html", "--into", out, "--with", str(file), *own)
+    assert done.code == 0, done.words
+    assert done.json()["links_refused"] == {"scheme": 3, "filter": 1}
+    rows = run("query", out, "SELECT url FROM pages ORDER BY 1", "--format", "json").json()
+    found = [row["url"].removeprefix(f"{site}/t/") for row in rows]
+    assert found == ["data.json", "help.html", "menu.html", "more.json", "start.html"]
+
+
 def test_filters_keep_urls_out_and_one_that_raises_says_no(site: str, tmp_path: Path) -> None:
     crawl = new(site)
 
     @crawl.filter
     def wanted(url: str) -> bool:
         if url.endswith("/b"):
-            raise ValueError
+            raise ValueError("no b")
         return "secret" not in url
 
     result = crawl.run(tmp_path / "out")
     urls = {url.removeprefix(site) for (url,) in result.sql("SELECT url FROM fetches")}
     assert urls == {"/", "/a"}
-    assert result.progress.refused["filter"] == 3
+    assert {reason: result.progress.refused[reason] for reason in ("filter", "filter-error")} == {
+        "filter": 1,
+        "filter-error": 2,
+    }
+    ((page_url, outcome, error),) = result.sql("SELECT url, outcome, error FROM handled")
+    assert (page_url, outcome) == (f"{site}/", "filter-error")
+    assert error.startswith(f"a filter failed on {site}/b: ValueError: no b\nTraceback")
 
 
 MISTAKES = {

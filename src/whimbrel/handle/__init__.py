@@ -8,7 +8,8 @@ and `Link`s; *rules* say which handler is for which page (`rule.py`). The *runne
 defined in a script or a notebook (`runner.py`). The *pool* sends workers tasks and takes results back, as bytes
 (`handler_pool.py`, `message.py`); a worker that takes too long, needs too much memory or dies is replaced, and costs
 the page that it had its items, never the crawl. The *component* stands between parser and distributor and adds what
-handlers made to the page, so that all of it enters one commit (`component.py`).
+handlers made to the page, and what filters say of its links (`judged.py`), so that all of it enters one commit
+(`component.py`).
 
 The rules and the process with their code belong to the job as the provider `handler-code`, the workers to the provider
 `handler-pool`; both are there once per crawl, and two crawls in one program share neither.

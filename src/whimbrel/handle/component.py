@@ -8,6 +8,7 @@ import msgspec
 
 from whimbrel.flow import Concurrent, Config, Delivery, In, Inlet, Needs, Out, Outlet
 from whimbrel.handle.handler_pool import HandlerPool, HandlerPoolLost
+from whimbrel.handle.judged import FILTER, FILTER_ERROR, judged_visit
 from whimbrel.handle.message import HandlerResult, HandlerTask
 from whimbrel.handle.page import RawPage
 from whimbrel.parse.api import Handled, Links, Parsed, ParsedPage
@@ -16,7 +17,7 @@ from whimbrel.url import parse
 
 _CUT: Final = ("timeout", "died")
 _JUDGED: Final = 100_000
-"""URLs whose verdict by the filters is remembered."""
+"""URLs whose verdict by the filters is remembered, beside those of the last page."""
 
 
 class Handlers(Concurrent[Parsed, Parsed]):
@@ -28,7 +29,8 @@ class Handlers(Concurrent[Parsed, Parsed]):
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__(config)
-        self._judged: OrderedDict[str, bool] = OrderedDict()
+        self._judged: OrderedDict[str, str] = OrderedDict()
+        """Why filters refuse a URL; empty when they do not."""
 
     @property
     def source(self) -> Inlet[Parsed]:
@@ -45,7 +47,7 @@ class Handlers(Concurrent[Parsed, Parsed]):
     def begin(self, delivery: Delivery[Parsed]) -> None:
         task = self._task(delivery.item)
         if task is None:
-            self.finish(delivery, self._judged_links(delivery.item))
+            self.finish(delivery, self._judged_visit(delivery.item))
         else:
             self.pool.submit(task, partial(self._land, delivery, task))
 
@@ -85,8 +87,7 @@ class Handlers(Concurrent[Parsed, Parsed]):
             self.pool.submit(again, partial(self._land_judged, delivery, before, again))
             return
         self._remember(task, result)
-        parsed = self._completed(delivery.item, result) if task.handle else delivery.item
-        self.finish(delivery, self._judged_links(parsed))
+        self.finish(delivery, self._judged_visit(self._completed(delivery.item, task, result), result.nowhere))
 
     def _land_judged(
         self, delivery: Delivery[Parsed], parsed: Parsed, task: HandlerTask, result: HandlerResult
@@ -94,7 +95,7 @@ class Handlers(Concurrent[Parsed, Parsed]):
         if self._is_lost(result):
             return
         self._remember(task, result)
-        self.finish(delivery, self._judged_links(parsed))
+        self.finish(delivery, self._judged_visit(parsed))
 
     def _is_lost(self, result: HandlerResult) -> bool:
         """Then the page stays where it is, unacknowledged: a later run looks at it again."""
@@ -104,27 +105,32 @@ class Handlers(Concurrent[Parsed, Parsed]):
         return True
 
     def _remember(self, task: HandlerTask, result: HandlerResult) -> None:
-        refused = set(result.refused)
-        for link in task.links:
-            self._judged[link] = link not in refused
+        if not self.pool.rules.filters:
+            return
+        # Before, not after: the links of this page are about to be asked for.
         while len(self._judged) > _JUDGED:
             self._judged.popitem(last=False)
+        said = dict.fromkeys(result.refused, FILTER) | dict.fromkeys(result.filter_failed, FILTER_ERROR)
+        for link in (*task.links, *(url for url, _ in result.links)):
+            self._judged[link] = said.get(link, "")
 
-    def _judged_links(self, parsed: Parsed) -> Parsed:
+    def _judged_visit(self, parsed: Parsed, nowhere: int = 0) -> Parsed:
         page = parsed.page
         if page is None or not self.pool.rules.filters:
-            return parsed
-        # What a worker did not judge, because it died of it, is not wanted either.
-        own = {target for target, kind in zip(page.links.targets, page.links.kinds, strict=True) if kind == "handler"}
-        unwanted = frozenset(
-            target for target in page.links.targets if target not in own and not self._judged.get(target, False)
-        )
-        return msgspec.structs.replace(parsed, unwanted=unwanted) if unwanted else parsed
+            return judged_visit(parsed, {}, nowhere)
+        # A link that no filter has judged is refused.
+        reasons = {target: self._judged.get(target, FILTER_ERROR) for target in page.links.targets}
+        return judged_visit(parsed, {target: reason for target, reason in reasons.items() if reason}, nowhere)
 
-    def _completed(self, parsed: Parsed, result: HandlerResult) -> Parsed:
+    def _completed(self, parsed: Parsed, task: HandlerTask, result: HandlerResult) -> Parsed:
         page = parsed.page
         if page is None:
             return parsed
+        if not task.handle:
+            if not result.filter_error:
+                return parsed
+            handled = msgspec.structs.replace(handled_of(result, self.pool.version), outcome=FILTER_ERROR)
+            return msgspec.structs.replace(parsed, handled=handled)
         own = [(url.text, first) for text, first in result.links if (url := parse(text)) is not None]
         page = msgspec.structs.replace(page, links=_with_links(page.links, [text for text, _ in own]))
         first = frozenset(text for text, first in own if first > 0)
@@ -137,7 +143,7 @@ def handled_of(result: HandlerResult, version: str, first: frozenset[str] = froz
         handlers=result.handlers,
         version=version,
         outcome=result.outcome,
-        error=result.error,
+        error="\n".join(dict.fromkeys(error for error in (result.error, result.filter_error) if error)),
         printed=result.printed,
         elapsed_ms=result.elapsed_ms,
         items=[(table, result.tables[table], values, key) for table, values, key in result.items],

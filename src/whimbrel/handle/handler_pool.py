@@ -69,8 +69,8 @@ class HandlerPool(Provider):
         return self._workers.capacity
 
     def submit(self, task: HandlerTask, done: Callable[[HandlerResult], None]) -> None:
-        """`done` is called once, on the event loop, whatever becomes of the task. A result that no worker gave refuses
-        all links of the task."""
+        """`done` is called once, on the event loop, whatever becomes of the task. In a result that no worker gave,
+        filters have failed on all links of the task."""
         self._workers.submit(encode_task(task), partial(_pass_on, task, done))
 
 
@@ -85,4 +85,5 @@ def _result(task: HandlerTask, reply: WorkerReply) -> HandlerResult:
             return decode_result(reply.body)
         except msgspec.DecodeError as broken:
             outcome, error = "died", f"the process that ran it replied with nonsense: {broken}"
-    return HandlerResult(error=error, outcome=outcome, refused=list(task.links))
+    filter_error = error if task.links and not task.handle else ""
+    return HandlerResult(error=error, outcome=outcome, filter_failed=list(task.links), filter_error=filter_error)

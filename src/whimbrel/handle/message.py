@@ -36,9 +36,15 @@ class HandlerResult(msgspec.Struct, frozen=True, array_like=True, gc=False):
     tables: dict[str, tuple[tuple[str, str], ...]] = {}
     """The columns of each of these tables."""
     links: list[tuple[str, int]] = []
-    """URL and priority."""
+    """URL and priority, those included that filters refuse."""
     refused: list[str] = []
-    """Those of the task's links that a filter does not want."""
+    """Those of the task's links, and of these, that a filter does not want."""
+    filter_failed: list[str] = []
+    """Those on which a filter failed."""
+    filter_error: str = ""
+    """The first of these failures: a traceback."""
+    nowhere: int = 0
+    """Links that lead to no http or https URL."""
     handlers: str = ""
     """Names of those that looked at the page."""
     error: str = ""
@@ -46,7 +52,8 @@ class HandlerResult(msgspec.Struct, frozen=True, array_like=True, gc=False):
     printed: str = ""
     elapsed_ms: float = 0.0
     outcome: str = "ok"
-    """`ok`, `error` if a handler raised, else as in `WorkerReply`: `timeout`, `died` or `lost`."""
+    """`ok`, `error` if a handler raised, `filter-error` if only a filter did, else as in `WorkerReply`: `timeout`,
+    `died` or `lost`."""
 
 
 encode_task = msgspec.msgpack.Encoder().encode

@@ -93,6 +93,13 @@ class Page:
     def _joiner(self) -> Joiner:
         return Joiner(self.base, self._joined)
 
+    def join(self, href: str) -> str | None:
+        """A link of the page as written, made absolute: relative to `base`. None when it leads to no http or https
+        URL."""
+        # An absolute one needs no document to be read for its base.
+        absolute = parse(href) if href.startswith(("http://", "https://")) else None
+        return self._join(href) if absolute is None else absolute.text
+
     def _join(self, href: str) -> str | None:
         return self._joiner.join(href)
 

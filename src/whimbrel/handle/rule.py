@@ -22,11 +22,13 @@ _MARK: Final = "__whimbrel__"
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A URL to visit, if scope and filters let it. None leads nowhere, so that `Link(page.css("a.next").href)` may
-    stand where there is no next page. With a priority over 0 it goes before all others of its host."""
+    """A URL to visit, if scope and filters let it. None and an empty text are no link, so that
+    `Link(page.css("a.next").href)` may stand where there is no next page. With a priority over 0 it goes before all
+    others of its host."""
 
     url: str | None
-    """Absolute."""
+    """Absolute, or relative to the page's base, as a link of the page would be. One that leads to no http or https URL,
+    such as `mailto:`, is counted among the links that were not followed, as `scheme`."""
     priority: int = 0
     """Over 0: before all others of its host."""
 

@@ -18,7 +18,7 @@ from whimbrel.handle.handler_pool import HandlerCode
 from whimbrel.handle.item import Item, columns_of, key_bytes, table_of, values_of
 from whimbrel.handle.message import ArchiveRef, HandlerResult, HandlerTask, decode_task, encode_result
 from whimbrel.handle.page import Page, RawPage
-from whimbrel.handle.rule import HandlerRule, HandlerRules, Link
+from whimbrel.handle.rule import Filter, HandlerRule, HandlerRules, Link
 from whimbrel.url.join import Joined
 from whimbrel.worker import LastReply, fork_server
 
@@ -26,6 +26,7 @@ _MEMORY_BYTES: Final = 1_000_000_000
 """That a worker may take beside what it began with."""
 _MOST_PRINTED: Final = 4_000
 _MOST_TRACEBACK: Final = 8_000
+_MOST_SAID: Final = 1_000
 _MOST_ITEMS: Final = 100_000
 """Of one page."""
 
@@ -62,6 +63,8 @@ class HandlerRunner:
         items: list[Item] = []
         links: list[Link] = []
         rows: list[tuple[str, list[Any], bytes]] = []
+        targets: list[tuple[str, int]] = []
+        nowhere = 0
         error = ""
         try:
             raw = task.raw if task.ref is None else self._archive.read(task.raw, task.ref)
@@ -69,18 +72,25 @@ class HandlerRunner:
             for rule in matching:
                 _run(rule, page, items, links)
             rows = _rows(items)
+            targets, nowhere = _targets(links, page)
         except BaseException as raised:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are the handler's own
-            error, items, links = _told(raised), [], []
+            error, items, rows = _told(raised), [], []
+        judge = _Judge(rules.filters)
+        for url in dict.fromkeys((*task.links, *(url for url, _ in targets))) if rules.filters else ():
+            judge.ask(url)
         return HandlerResult(
-            rows,
-            {table_of(kind): columns_of(kind) for kind in set(map(type, items))},
-            [(one.url, one.priority) for one in links if one.url and _wanted(rules, one.url)],
-            [url for url in task.links if not _wanted(rules, url)],
-            " ".join([rule.name for rule in matching]),
-            error,
-            _clean(printed.text),
-            (time.perf_counter() - began_s) * 1000,
-            "error" if error else "ok",
+            items=rows,
+            tables={table_of(kind): columns_of(kind) for kind in set(map(type, items))},
+            links=targets,
+            refused=judge.refused,
+            filter_failed=judge.failed,
+            filter_error=judge.error,
+            nowhere=nowhere,
+            handlers=" ".join([rule.name for rule in matching]),
+            error=error,
+            printed=_clean(printed.text),
+            elapsed_ms=(time.perf_counter() - began_s) * 1000,
+            outcome="error" if error else "filter-error" if judge.error else "ok",
         )
 
 
@@ -97,9 +107,10 @@ def _encoded(result: HandlerResult) -> bytes:
 
 
 def _told(error: BaseException) -> str:
-    """The traceback; exceptions may be broken, too."""
+    """What it says, and then the traceback; exceptions may be broken, too."""
     try:
-        return _clean("".join(traceback.format_exception(error, limit=-20))[-_MOST_TRACEBACK:])
+        said = "".join(traceback.format_exception_only(error)).strip()[:_MOST_SAID]
+        return _clean(f"{said}\n{''.join(traceback.format_exception(error, limit=-20))[-_MOST_TRACEBACK:]}")
     except BaseException:  # noqa: BLE001
         return f"{type(error)}, and to ask for its text raises again"
 
@@ -174,9 +185,27 @@ def _rows(items: list[Item]) -> list[tuple[str, list[Any], bytes]]:
     return list(found.values())
 
 
-def _wanted(rules: HandlerRules, url: str) -> bool:
-    """A filter that fails says no."""
-    try:
-        return all(wants(url) for wants in rules.filters)
-    except BaseException:  # noqa: BLE001
-        return False
+def _targets(links: list[Link], page: Page) -> tuple[list[tuple[str, int]], int]:
+    """URL and priority of those that lead somewhere, and the number of those that lead to no http or https URL."""
+    joined = [(page.join(one.url), one.priority) for one in links if one.url]
+    targets = [(url, priority) for url, priority in joined if url is not None]
+    return targets, len(joined) - len(targets)
+
+
+class _Judge:
+    """Asks filters about links. A filter that fails says no."""
+
+    def __init__(self, filters: list[Filter]) -> None:
+        self._filters = filters
+        self.refused: list[str] = []
+        self.failed: list[str] = []
+        self.error = ""
+        """The first failure."""
+
+    def ask(self, url: str) -> None:
+        try:
+            if not all(wants(url) for wants in self._filters):
+                self.refused.append(url)
+        except BaseException as raised:  # noqa: BLE001
+            self.failed.append(url)
+            self.error = self.error or f"a filter failed on {url}: {_told(raised)}"

@@ -3,6 +3,7 @@
 import msgspec
 
 from whimbrel.flow import In, Needs, Out, Sync
+from whimbrel.handle.judged import SCHEME, JudgedVisit
 from whimbrel.parse.api import Parsed
 from whimbrel.route.router import Route, Router
 
@@ -25,10 +26,17 @@ class Distributor(Sync):
         route = None
         if parsed.redirect_to:
             route = self.router.redirect(visit, parsed.redirect_to)
+        elif isinstance(parsed, JudgedVisit) and parsed.page is not None:
+            route = self.router.route(visit, parsed.page, parsed.refusals, _first(parsed))
+            if parsed.nowhere:
+                route = msgspec.structs.replace(route, refused={**route.refused, SCHEME: parsed.nowhere})
         elif parsed.page is not None and parsed.page.links:
-            first = parsed.handled.first if parsed.handled is not None else frozenset[str]()
-            route = self.router.route(visit, parsed.page, parsed.unwanted, first)
+            route = self.router.route(visit, parsed.page, first=_first(parsed))
         return [Routed(parsed, route)]
+
+
+def _first(parsed: Parsed) -> frozenset[str]:
+    return parsed.handled.first if parsed.handled is not None else frozenset()
 
 
 class NoRoute(Sync):

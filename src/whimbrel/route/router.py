@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Literal
+from types import MappingProxyType
+from typing import Final, Literal
 
 import msgspec
 
@@ -15,6 +16,8 @@ from whimbrel.url.filter import FilterRules, Filters
 from whimbrel.url.limit import Limits
 from whimbrel.url.scope import Scope
 from whimbrel.visit import Discovered, HostName, Request, Visit
+
+_NO_REFUSALS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class RouterConfig(Config, frozen=True):
@@ -156,20 +159,19 @@ class Router(Provider):
         self,
         visit: Visit,
         page: ParsedPage,
-        unwanted: frozenset[str] = frozenset(),
+        refusals: Mapping[str, str] = _NO_REFUSALS,
         first: frozenset[str] = frozenset(),
     ) -> Route:
-        """The links of a page, in its order. `unwanted` are those that the user's own filters refuse, `first` those
-        that go before the others of their hosts."""
+        """The links of a page, in its order. `refusals` are those that the user's own filters refuse, with the reason;
+        `first` are those that go before the others of their hosts."""
         links = page.links
         if refused := page_refusal(page.robots):
             return Route(refused={refused: len(links)})
         draft = _Draft(first)
         near = self.config.requisites and self._scope.holds(visit.url)
         reasons = list(map(self._young.get, links.targets))
-        if unwanted:
-            pairs = zip(links.targets, reasons, strict=True)
-            reasons = ["filter" if target in unwanted else reason for target, reason in pairs]
+        if refusals:
+            reasons = list(map(refusals.get, links.targets, reasons))
         if None in reasons:
             for at, reason in enumerate(reasons):
                 if reason is None:
