@@ -213,6 +213,17 @@ def test_seeds_are_added_and_the_scope_goes_along(tmp_path: Path) -> None:
     assert len(stored_job(crawl.directory).options.seeds) == 4
 
 
+def test_parents_of_seeds_are_counted_beside_them(tmp_path: Path) -> None:
+    spec = WebSpec(hosts=2, pages=50, latency_ms=40, robots={}, exhibits={})
+    with crawling(spec, tmp_path, "--connections", "1", "--order", "ascend") as crawl:
+        inside, outside = (crawl.served.web.hosts.origin(number) + "/x/y/z.html" for number in (0, 1))
+        one, two = (CALLERS["http"](crawl.directory, Seed((url,))) for url in (inside, outside))
+        both = CALLERS["http"](crawl.directory, Seed((inside, outside)))
+    assert (one["effect"], one["count"]) == ("1 new, 0 known already; 2 of their parents", 3)
+    assert two["effect"].startswith("1 new, 0 known already; "), "a link may have brought the home page before"
+    assert (both["effect"], both["count"]) == ("0 new, 2 known already", 0)
+
+
 def test_a_disqualified_host_is_asked_again_and_visited_when_it_is_allowed(tmp_path: Path) -> None:
     spec = WebSpec(hosts=1, pages=200, latency_ms=40, robots={}, exhibits={})
     patient = {"qualifier.retry_s": 600.0, "qualifier.retry_max_s": 600.0, "qualifier.pause_s": 0.05}

@@ -168,3 +168,12 @@ def test_sitemaps_are_those_that_are_named_and_the_usual_one_if_asked_for() -> N
     assert router(sitemaps=True).sitemaps(secure, usual) == usual
     route = router().propose(("http://a.example/map.xml", "http://b.test/map.xml", "nonsense"), "robots", 1)
     assert [(one.url.text, one.depth, one.source) for one in route.found] == [("http://a.example/map.xml", 1, "robots")]
+
+
+def test_a_seed_that_is_no_web_url_is_an_error_and_changes_nothing() -> None:
+    with pytest.raises(ValueError, match="the seed 'mailto:x' is not an http or https URL"):
+        Router(RouterConfig(seeds=(SEED, "mailto:x")))
+    one = router()
+    with pytest.raises(ValueError, match="the seed"):
+        one.reconfigure(RouterConfig(seeds=("",)))
+    assert found(one.begin()) == [SEED]

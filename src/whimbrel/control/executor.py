@@ -170,11 +170,14 @@ class ActionExecutor:
             raise Refused("the crawl is being stopped")
         known = self._running.given.options.seeds
         # Before the scope is wider: a link could bring one of them while the job is written.
-        count = self._running.seeding.seed(urls)
+        queued = self._running.seeding.seed(urls)
         await self._change({"seeds": tuple(dict.fromkeys((*known, *action.urls)))}, {})
         # Where parents are proposed, too, they are in scope only now.
-        more = self._running.seeding.seed(urls)
-        return f"{count:,} new, {len(urls) - count:,} known already", " ".join(action.urls), count + more
+        queued += self._running.seeding.seed(urls)
+        new = {url.text for url in urls} & {url.text for url in queued}
+        parents = f"; {len(queued) - len(new):,} of their parents" if len(queued) > len(new) else ""
+        said = f"{len(new):,} new, {len(urls) - len(new):,} known already{parents}"
+        return said, " ".join(action.urls), len(queued)
 
     @_do.register
     async def _requeue(self, action: Requeue) -> tuple[str, str, int]:

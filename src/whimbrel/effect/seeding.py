@@ -31,6 +31,7 @@ class Seeding(Provider):
             self.seed()
             self.journal.add_event("crawl", "started", " ".join(url.text for url in self.router.seeds))
 
-    def seed(self, urls: tuple[Url, ...] | None = None) -> int:
-        """Begin with these URLs too, or with those of the job; how many of them are new."""
-        return sum([self.effects.admit(found) for found in self.router.begin(urls).found])
+    def seed(self, urls: tuple[Url, ...] | None = None) -> list[Url]:
+        """Begin with these URLs too, or with those of the job. Returns what was not known before: seeds, and parents
+        that they propose."""
+        return [found.url for found in self.router.begin(urls).found if self.effects.admit(found)]

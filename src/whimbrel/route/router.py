@@ -108,7 +108,7 @@ class Router(Provider):
         self._prepare(config)
 
     def _prepare(self, config: RouterConfig) -> None:
-        self.seeds = tuple(url for url in map(parse, config.seeds) if url is not None)
+        self.seeds = tuple(map(_seed, config.seeds))
         self._scope = Scope.of(config.scope, self.seeds, self._domains)
         self._rule = LinkRule(config.follow, requisites=config.requisites, nofollow_links=config.nofollow_links)
         self._filters = Filters(
@@ -127,8 +127,8 @@ class Router(Provider):
         self._old: dict[str, str] = {}
 
     def reconfigure(self, config: RouterConfig) -> None:
-        """Links that are found from now on are judged anew. ValueError for a filter that cannot be used: nothing has
-        changed then."""
+        """Links that are found from now on are judged anew. ValueError for a seed or a filter that cannot be used:
+        nothing has changed then."""
         before = self.config
         try:
             self._prepare(config)
@@ -259,6 +259,13 @@ class Router(Provider):
         self._young[text] = reason
         if len(self._young) > self.config.cached // 2:
             self._old, self._young = self._young, {}
+
+
+def _seed(text: str) -> Url:
+    url = parse(text)
+    if url is None:
+        raise ValueError(f"the seed {text!r} is not an http or https URL")
+    return url
 
 
 def parents(url: Url) -> list[Url]:
