@@ -47,12 +47,17 @@ class ProgressDisplay:
 
 def one_line(progress: Progress) -> str:
     outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in progress.outcomes.items())
+    handlers = f"; {_handlers(progress)}" if progress.handlers_failed else ""
     bound = f"; bound by {progress.bound_by}" if progress.bound_by else ""
     return (
         f"{progress.elapsed_s:6.1f} s  {progress.visited:,} visited ({progress.pages_per_s:,.0f}/s), "
-        f"{progress.queued:,} queued, {progress.visiting} under way; {outcomes or 'nothing yet'}"
+        f"{progress.queued:,} queued, {progress.visiting} under way; {outcomes or 'nothing yet'}{handlers}"
         f"{bound}{_ending(progress)}"
     )
+
+
+def _handlers(progress: Progress) -> str:
+    return f"handlers failed on {progress.handlers_failed:,} of {sum(progress.handled.values()):,} pages"
 
 
 def _ending(progress: Progress) -> str:
@@ -70,6 +75,8 @@ def _panel(progress: Progress) -> Group:
     numbers.add_row("bytes", f"{progress.bytes / 1e6:,.1f} MB", f"{progress.elapsed_s:.1f} s{_ending(progress)}")
     for outcome, count in progress.outcomes.items():
         numbers.add_row(Text(outcome, style="green" if outcome == "stored" else "yellow"), f"{count:,}", "")
+    if progress.handlers_failed:
+        numbers.add_row(Text("handlers", style="red"), f"{progress.handlers_failed:,}", "pages on which they failed")
     said = f"bound by {progress.bound_by}" if progress.bound_by else ""
     bound = Text(said, style="red" if progress.trouble else "dim")
     return Group(numbers, Text(""), bound)

@@ -45,7 +45,8 @@ def _table(committed: Committed) -> Table:
         (outcome, reason, count) for outcome, of in counters.current_reasons().items() for reason, count in of.items()
     ]
     refused = [("links not followed", reason, count) for reason, count in counters.refused.items()]
-    for rows in (reasons, refused):
+    handled = [("handlers", outcome, count) for outcome, count in counters.handled.items()]
+    for rows in (reasons, handled, refused):
         for what, reason, count in sorted(rows, key=lambda row: -row[2]):
             table.add_row(what, reason, f"{count:,}")
     return table

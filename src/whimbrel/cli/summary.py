@@ -9,6 +9,7 @@ from rich.table import Table
 from whimbrel.error import Damaged
 from whimbrel.job.run_result import RunResult
 from whimbrel.query.backlog import backlog
+from whimbrel.query.handler_failure import failures_sql, handler_failures
 from whimbrel.terminal import printable
 
 _NOT_CRAWLED: Final = {
@@ -35,6 +36,8 @@ def summary(directory: Path, result: RunResult) -> dict[str, Any]:
         "outcomes": progress.outcomes,
         "reasons": progress.reasons,
         "links_refused": progress.refused,
+        "handled": result.handled,
+        "handler_failures": _handler_failures(directory, result),
         "failures": [f"{f.component} failed in {f.phase}: {f.reason}" for f in result.report.failures],
         "commit": result.committed.number,
     }
@@ -59,10 +62,38 @@ def print_summary(console: Console, directory: Path, result: RunResult) -> None:
     for reason, why in _NOT_CRAWLED.items():
         if progress.reasons.get(reason):
             console.print(f"{progress.reasons[reason]:,} URLs were not crawled: {why}.", highlight=False)
-    if result.exit_code == 1 and not report.failures:
+    for line in _handler_lines(directory, result):
+        console.print(printable(line), style="red", highlight=False, markup=False, soft_wrap=True)
+    if result.exit_code == 1 and not report.failures and not result.handlers_failed:
         console.print("Nothing was fetched; the reasons above say why.", style="bold red")
     for line in _next_steps(directory, result):
         console.print(line, highlight=False, markup=False)
+
+
+def _handler_failures(directory: Path, result: RunResult) -> dict[str, int]:
+    """What handlers and filters failed with in this run, and on how many pages. Nothing of damaged tables: others tell
+    of these."""
+    if not result.handlers_failed and not result.progress.refused.get("filter-error"):
+        return {}
+    try:
+        return handler_failures(directory, result.began_at_s)
+    except Damaged:
+        return {}
+
+
+def _handler_lines(directory: Path, result: RunResult) -> list[str]:
+    failures = _handler_failures(directory, result)
+    links = result.progress.refused.get("filter-error", 0)
+    lines = []
+    if result.handlers_failed:
+        of = sum(result.handled.values())
+        lines.append(f"Handlers failed on {result.handlers_failed:,} of {of:,} pages, which have no items of this run:")
+    elif failures:
+        lines.append(f"A filter failed on {links:,} links, which are not followed:")
+    lines += [f"  {error} ({pages:,} page{'s' if pages > 1 else ''})" for error, pages in failures.items()]
+    if lines:
+        lines.append(f'Tracebacks:  whimbrel query {directory} "{failures_sql(result.began_at_s)}"')
+    return lines
 
 
 def _next_steps(directory: Path, result: RunResult) -> list[str]:

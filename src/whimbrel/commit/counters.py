@@ -38,6 +38,8 @@ class Counters(msgspec.Struct):
     """Links that were not followed, by reason."""
     qualifications: dict[str, int] = {}
     """What hosts became, by standing, or by the reason for which they are disqualified."""
+    handled: dict[str, int] = {}
+    """Pages that handlers looked at, by how it went, those that were looked at again from the archive included."""
     requeued: dict[str, dict[str, int]] = {}
     """Of `reasons`, those whose URLs are visited once more."""
 

@@ -14,7 +14,7 @@ from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 from whimbrel.clock import Clock
 from whimbrel.commit.committed import Committed
 from whimbrel.commit.committer import Committer, Settings
-from whimbrel.commit.counters import Counters
+from whimbrel.commit.counters import Counters, increment
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.group_limit import GroupLimit
 from whimbrel.commit.recovery import last_commit
@@ -175,6 +175,7 @@ class Journal(Provider, Observable):
     def add_handled(self, url: str, capture_id: int, handled: Handled) -> None:
         """Handlers looked at a page of the archive again."""
         self._work.handled.append((url, capture_id, self.clock.wall_s(), handled))
+        increment(self.counters.handled, handled.outcome)
         if self._writing is None and self.config.is_reached(self._work):
             self._loop.call_soon(self._seal)
 

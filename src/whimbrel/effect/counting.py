@@ -6,7 +6,8 @@ from typing import Final
 
 from whimbrel.commit.counters import Counters, increment
 from whimbrel.effect.latency import Latency
-from whimbrel.outcome import Outcome
+from whimbrel.outcome import CONTENT, Outcome
+from whimbrel.parse.api import Handled
 from whimbrel.result.work import SettledVisit
 from whimbrel.url import Url
 from whimbrel.visit import VisitResult
@@ -36,6 +37,8 @@ class Counting:
         if result.status:
             increment(counters.statuses, str(result.status))
             self.latency.add(result.elapsed_s)
+        if settled.handled is not None and settled.outcome in CONTENT:
+            self._count_handled(settled.handled)
         self._count_outcome(settled.outcome, settled.reason)
 
     def count_dropped(self, url: Url, reason: str) -> None:
@@ -56,6 +59,11 @@ class Counting:
 
     def count_qualification(self, word: str) -> None:
         increment(self.counters.qualifications, word)
+
+    def _count_handled(self, handled: Handled) -> None:
+        # Where no handler is for a page, a filter may have failed on its links all the same.
+        if handled.handlers or handled.outcome != "filter-error":
+            increment(self.counters.handled, handled.outcome)
 
     def _count_outcome(self, outcome: Outcome, reason: str) -> None:
         increment(self.counters.outcomes, outcome.value)

@@ -114,7 +114,8 @@ async def _crawl(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -
     if current_thread() is main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop.ask)
-    began_s, before = time.monotonic(), last_commit(directory).counters.visits
+    began_s, before = time.monotonic(), last_commit(directory).counters
+    began_at_s = time.time()
     watcher = asyncio.create_task(_watch(running))
     try:
         async with nullcontext() if attend is None else attend(running):
@@ -123,11 +124,23 @@ async def _crawl(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -
         stop.detach()
         watcher.cancel()
     committed = last_commit(directory)
-    progress = final(committed, time.monotonic() - began_s, before)
+    progress = final(committed, time.monotonic() - began_s, before.visits)
     running.show(progress)
     # A frontier that was never opened has counted nothing.
     limit = "" if report.state == "failed" else limit_that_ended(running.given, job, progress)
-    return RunResult(report=report, progress=progress, committed=committed, limit=limit)
+    return RunResult(
+        report=report,
+        progress=progress,
+        committed=committed,
+        limit=limit,
+        handled=_risen(progress.handled, before.handled),
+        began_at_s=began_at_s,
+    )
+
+
+def _risen(now: dict[str, int], before: dict[str, int]) -> dict[str, int]:
+    risen = {name: count - before.get(name, 0) for name, count in now.items()}
+    return {name: count for name, count in risen.items() if count}
 
 
 def last_commit(directory: Path) -> Committed:

@@ -13,6 +13,8 @@ from whimbrel.commit.journal import Journal
 from whimbrel.frontier.api import DISK, OPERATOR, Frontier
 
 _WINDOW_S: Final = 10.0
+HANDLED_WELL: Final = ("ok", "filter-error")
+"""How it went where handlers themselves did not fail."""
 _CLOSED_FOR: Final = {
     OPERATOR: "the operator, who paused it (`whimbrel control DIR unpause`)",
     DISK: "the disk, which takes no data",
@@ -46,6 +48,9 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of each HTTP status."""
     refused: dict[str, int] = {}
     """Links that were not followed, by reason."""
+    handled: dict[str, int] = {}
+    """Pages that handlers looked at, by how it went: `ok`, `error`, `timeout`, `died`, or `filter-error` where only a
+    filter failed; of earlier runs too."""
     cpu_share: float = 0.0
     """CPU time of the process over the last seconds, in processors."""
     bound_by: str = ""
@@ -56,6 +61,16 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """What holds the crawl up: a full disk, for example."""
     queues: dict[str, int] = {}
     """Items in each connector."""
+
+    @property
+    def handlers_failed(self) -> int:
+        """Pages on which handlers failed."""
+        return failed_pages(self.handled)
+
+
+def failed_pages(handled: Mapping[str, int]) -> int:
+    """Of pages that handlers looked at, by how it went, those on which handlers failed."""
+    return sum(count for outcome, count in handled.items() if outcome not in HANDLED_WELL)
 
 
 class ProgressMeter:
@@ -113,6 +128,7 @@ def _counted(counters: Counters) -> dict[str, Any]:
         "reasons": {f"{outcome} {reason}": n for outcome, of in reasons.items() for reason, n in of.items()},
         "statuses": dict(counters.statuses),
         "refused": dict(counters.refused),
+        "handled": dict(counters.handled),
     }
 
 

@@ -4,7 +4,7 @@ import msgspec
 
 from whimbrel.commit.committed import Committed
 from whimbrel.flow import Report
-from whimbrel.job.progress import Progress
+from whimbrel.job.progress import Progress, failed_pages
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -13,6 +13,11 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     committed: Committed
     limit: str = ""
     """The limit that ended it, as the option that sets it: `--max-pages 200`; else empty."""
+
+    handled: dict[str, int] = {}
+    """Pages that handlers looked at in this run, by how it went."""
+    began_at_s: float = 0.0
+    """When this run began, in seconds since 1970."""
 
     @property
     def state(self) -> str:
@@ -23,13 +28,20 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         return "done" if self.committed.state == "done" else "stopped"
 
     @property
+    def handlers_failed(self) -> int:
+        """Pages on which handlers failed in this run."""
+        return failed_pages(self.handled)
+
+    @property
     def exit_code(self) -> int:
-        """0 done, 1 failed or nothing but failures, 3 stopped with work left."""
+        """0 done, 1 failed or nothing but failures, of pages or of handlers, 3 stopped with work left."""
         outcomes = self.progress.outcomes
         good = sum(count for name, count in outcomes.items() if name not in ("failed", "denied", "retry", "dropped"))
         bad = outcomes.get("failed", 0) + self.progress.reasons.get("denied robots-unreachable", 0)
         if self.report.exit_code:
             return self.report.exit_code
+        if self.handlers_failed and self.handlers_failed == sum(self.handled.values()):
+            return 1
         if self.state == "stopped":
             return 3
         return 1 if bad and not good else 0

@@ -5,6 +5,7 @@ from pathlib import Path
 from whimbrel.job.progress import Progress
 from whimbrel.job.run_result import RunResult
 from whimbrel.query.crawl_data import CrawlData
+from whimbrel.query.handler_failure import handler_failures
 
 
 class CrawlResult(CrawlData):
@@ -33,8 +34,21 @@ class CrawlResult(CrawlData):
 
     @property
     def failures(self) -> list[str]:
-        """Which parts failed, in which phase and why; mostly none."""
-        return [f"{one.component} failed in {one.phase}: {one.reason}" for one in self._result.report.failures]
+        """Which parts failed, in which phase and why; and what handlers failed with in this run, and on how many pages.
+        Mostly none."""
+        result = self._result
+        found = [f"{one.component} failed in {one.phase}: {one.reason}" for one in result.report.failures]
+        if result.handlers_failed:
+            of = sum(result.handled.values())
+            failures = handler_failures(self.directory, result.began_at_s)
+            found += [f"handlers failed on {pages:,} of {of:,} pages: {error}" for error, pages in failures.items()]
+        return found
+
+    @property
+    def handled(self) -> dict[str, int]:
+        """Pages that handlers looked at in this run, by how it went: `ok`, `error`, `timeout`, `died`, or
+        `filter-error` where only a filter failed."""
+        return dict(self._result.handled)
 
     def __repr__(self) -> str:
         progress = self.progress
