@@ -31,6 +31,42 @@ def bombs() -> dict[str, Callable[[], bytes]]:
         "one tag, 32 MB of it": lambda: full(b"<p>"),
         "one tag with 32 MB in an attribute": lambda: b"<a href='" + full(b"x") + b"'>",
         "one tag that never ends": lambda: b"<a " + full(b"x=y "),
+        "a long base before short links": lambda: (
+            b'<base href="/' + b"A" * 300_000 + b'/">' + b"".join(b"<a href=%b>" % at for at in numbered[:10_000])
+        ),
+        "a base of 4,000 characters": lambda: (
+            b'<base href="/' + b"A" * 4_000 + b'/">' + b"".join(b"<a href=%b>" % at for at in numbered[:10_000])
+        ),
+        "a long base before odd links": lambda: b'<base href="/' + b"A" * MB + b'/">' + b'<area href="{">' * 3_000,
+        "a way up": lambda: b'<a href="' + b"../" * 500_000 + b'x">',
+        "a way that stays": lambda: b'<a href="' + b"./" * 2 * MB + b'x">',
+        "many ways up": lambda: b"".join(b'<a href="%b%b">' % (b"../" * 5_000, at) for at in numbered[:390]),
+        "words of links in links": lambda: (
+            b"<svg>" + b"".join(b"<a href=%b>" % at for at in numbered[:2_000]) + full(b"ab ", 5_700_000)
+        ),
+        "words of links in objects": lambda: (
+            b"".join(b"<a href=%b><object>" % at for at in numbered[:300]) + b"ab " * 200_000
+        ),
+        "long names of hosts": lambda: b"".join(
+            b"<area href=//%b.x>" % "".join(map(chr, range(0x4E00 + at, 0x5DA0 + at))).encode() for at in range(480)
+        ),
+        "links to nowhere": lambda: full(b"<link href=a: rel=a>", 6 * MB),
+        "frames of nowhere": lambda: full(b"<iframe src=a:></iframe>", 6 * MB),
+        "different links to nowhere": lambda: b"".join(b"<area href=a:%b>" % at for at in numbered),
+        "lines of two letters": lambda: full(b"ab\n", 6 * MB),
+        "lines of two letters and one of another kind": lambda: "\U0001f600".encode() + full(b"ab\n", 6 * MB),
+        "letters that are none": lambda: b"<meta charset=windows-1252>" + full(b"\x81", 6 * MB),
+        "lines of letters that are none": lambda: b"<meta charset=windows-1252>" + full(b"\x80\x80\n", 6 * MB),
+        "one attribute each, of html": lambda: b"".join(
+            b"<html " + b" ".join(b"a%b" % number for number in numbered[at * 50 : at * 50 + 50]) + b">"
+            for at in range(4_000)
+        ),
+        "attributes of formatting before paragraphs": lambda: (
+            b"<p><b " + b" ".join(b"a%b" % at for at in numbered[:100_000]) + b">" + b"<p>x" * 3_500
+        ),
+        "attributes of many formatting tags": lambda: (
+            b"<p>" + b"".join(b"<b c=%b %b>" % (at, b" ".join(numbered[:500])) for at in numbered[:400]) + b"<p>x" * 999
+        ),
         "nested div": lambda: full(b"<div>", 4 * MB),
         "nested div with words": lambda: full(b"<div>x", 4 * MB),
         "nested div and their ends": lambda: full(b"<div>", 2 * MB) + full(b"</div>", 2 * MB),

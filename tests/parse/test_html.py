@@ -172,3 +172,66 @@ def test_any_mixture_of_tags_is_read(parts: list[bytes]) -> None:
 @given(st.binary(max_size=2000))
 def test_arbitrary_bytes_never_raise(body: bytes) -> None:
     assert read(body).mime == "text/html"
+
+
+def test_a_template_in_a_picture_is_none_and_does_not_crash_the_library() -> None:
+    # turbohtml 1.15.4 dies on this one (found by `make fuzz`).
+    page = read(b"<font><svg><template><title><marquee></template>><dt></font><a href=1>")
+    assert links(page) == ["/dir/1"]
+    body = b"<template><a href=no></template><TEMPLATE><a href=no></TEMPLATE><svg><g></svg><a href=2>"
+    assert links(read(body)) == ["/dir/2"]
+    assert links(read(body + b"<p>x" * 3_000)) == ["/dir/2"]
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (b"<svg><base href=/no/></svg><a href=1>", ["/dir/1"]),
+        (b"<svg><iframe src=no></iframe></svg><math><area href=no></math><a href=1>", ["/dir/1"]),
+        (b"<a xlink:href=no><a href=1>", ["/dir/1"]),
+        (b"<svg><link rel=canonical href=no><html lang=no></svg><a href=1>", ["/dir/1"]),
+    ],
+)
+def test_elements_of_pictures_and_formulas_are_not_those_of_html(body: bytes, found: list[str]) -> None:
+    page = read(body)
+    assert [link.target.removeprefix("http://a.test") for link in page.links] == found
+    assert (page.canonical, page.language) == ("", "")
+
+
+def test_robots_are_heard_after_any_number_of_other_metas() -> None:
+    many = b"".join(b"<meta name=citation_author content='%d'>" % at for at in range(200))
+    assert read(many + b"<meta name=robots content='noindex, nofollow'>").robots == ("nofollow", "noindex")
+
+
+@pytest.mark.parametrize("content", ["30", "5", "5;", "5;url=", "5; url=''", "x;url=no", "5no", ""])
+def test_a_page_that_only_reloads_itself_links_nowhere(content: str) -> None:
+    assert links(read(f'<meta http-equiv=refresh content="{content}">'.encode()), "refresh") == []
+
+
+@pytest.mark.parametrize("content", ["0;url=r", "5; URL='r'", ".5 r", "5, r", "0;  url = r"])
+def test_a_refresh_with_an_address_is_a_link_whatever_else_the_tag_is_called(content: str) -> None:
+    assert links(read(f'<meta name=x http-equiv=refresh content="{content}">'.encode()), "refresh") == ["/dir/r"]
+
+
+def test_the_first_canonical_that_leads_anywhere_counts() -> None:
+    assert read(b"<link rel=canonical href=http://[><link rel=canonical href=/c>").canonical == "http://a.test/c"
+
+
+def test_candidates_of_pictures_need_no_blank_between_them() -> None:
+    page = read(b'<img srcset="x.png 1x,y.png 2x,, z,1.png,">', Reading(requisites=True))
+    assert links(page, "img") == ["/dir/x.png", "/dir/y.png", "/dir/z,1.png"]
+
+
+def test_links_beyond_what_is_looked_at_are_told() -> None:
+    body = b"".join(b"<a href=m:%d>" % at for at in range(200)) + b"<a href=late>"
+    assert read(body, Reading(max_links=10)).trouble == "too-many-links"
+
+
+def test_services_in_json_are_no_documents() -> None:
+    body = b"<link rel=alternate type='application/json; charset=utf-8' href=no><link rel=alternate href=1>"
+    assert links(read(body), "link") == ["/dir/1"]
+
+
+def test_links_that_no_server_takes_and_words_that_repeat_cost_nothing() -> None:
+    long = b"<a href=" + b"x" * 20_000 + b">no</a><a href=1>yes</a>"
+    assert links(read(long)) == ["/dir/1"]

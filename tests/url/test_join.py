@@ -9,7 +9,8 @@ from whimbrel.simweb.exhibit.api import ExhibitPlace
 from whimbrel.simweb.exhibit.odd_url import odd_links
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
-from whimbrel.url import Joiner, Url, resolve
+from whimbrel.url import Joiner, Url, parse, resolve
+from whimbrel.url.join import Joined
 
 
 @pytest.mark.parametrize("base", BASES, ids=str)
@@ -46,3 +47,17 @@ def test_the_odd_links_of_the_simulated_web_mean_what_it_says() -> None:
 )
 def test_a_link_becomes_canonical_text(href: str, expected: str | None) -> None:
     assert Joiner(url("http://www.example.com/a/b/c.html?q=1")).join(href) == expected
+
+
+def test_what_is_remembered_is_bounded_in_characters() -> None:
+    joined = Joined()
+    joiner = Joiner(url("http://a.test/"), joined)
+    for at in range(1_000):
+        joiner.join(f"/{at}-{'a' * 10_000}")
+    assert joined.count < 10
+    assert joiner.join("../" * 200_000 + "x") == "http://a.test/x"
+
+
+def test_a_name_that_no_resolver_takes_is_no_host() -> None:
+    assert parse("http://" + "\u4f60" * 4_000 + ".test/") is None
+    assert parse("http://" + "%e4%bd%a0" * 400 + ".test/") is None

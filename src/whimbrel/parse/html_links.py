@@ -1,7 +1,7 @@
 """What the elements of an HTML document say, but for `a`, which the reader takes itself."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 from whimbrel.url import Url, resolve
@@ -15,10 +15,12 @@ MAX_ANCHOR: Final = 200
 _MAX_META: Final = 2_000
 """Characters kept of a title or a description."""
 _MAX_ROBOTS: Final = 64
+_MAX_CANONICALS: Final = 4
+_MAX_BASE: Final = 4_096
+"""Characters. All that is relative to a longer one is too long."""
 _REFRESH: Final = re.compile(
-    r"\s*[\d.]*[\s;,]*(?:url\s*=\s*)?(?:\"([^\"]*)|'([^']*)|(\S.*))", re.IGNORECASE | re.DOTALL
+    r"\s*+[\d.]++(?=[\s;,])\s*+[;,]?+\s*+(?:url\s*+=\s*+)?+(?:\"([^\"]*)|'([^']*)|(\S.*))", re.IGNORECASE | re.DOTALL
 )
-_REFRESH_TIME: Final = re.compile(r"\s*(?:\d|\.)[\d.]*\s*(?:[;,\s]|\Z)")
 _NO_DOCUMENT: Final = frozenset(
     (
         *("dns-prefetch", "preconnect", "prefetch", "pingback", "profile", "hub", "webmention", "micropub"),
@@ -37,6 +39,10 @@ _SOURCES: Final = {"img": "img", "script": "script", "source": "media", "video":
                    "track": "media", "embed": "media", "input": "img"}  # fmt: skip
 
 
+_CANDIDATE: Final = re.compile(r"[\s,]*+([^\s,]\S*+)(?:(?<!,)[^,]*+)?")
+"""A URL of `srcset`, and its descriptors. It may hold commas, but not at its end, and no blank (HTML §4.8.4.2.1)."""
+
+
 def fold(text: str) -> str:
     """White space folded to single blanks, none at the ends."""
     return " ".join(text.split())
@@ -45,18 +51,27 @@ def fold(text: str) -> str:
 class Harvest:
     """What one document's elements say, in document order, before anything is made absolute: a base may come late."""
 
-    __slots__ = ("base", "canonical", "description", "language", "links", "requisites", "robots", "title")
+    __slots__ = (
+        *("base", "canonicals", "description", "is_cut", "language", "links", "requisites", "robots", "title"),
+        *("_most", "_names"),
+    )
 
-    def __init__(self, *, requisites: bool) -> None:
+    def __init__(self, *, requisites: bool, most: int, robots: Collection[str]) -> None:
+        """`most` links are taken as written; `robots` are the names of meta tags that speak to us."""
         self.requisites = requisites
+        self._most = most
+        self._names = robots
+        self.is_cut = False
+        """There were more links."""
         self.links: list[Raw] = []
         self.base: str | None = None
         self.title: str | None = None
         self.description: str | None = None
         self.language = ""
-        self.canonical = ""
+        self.canonicals: list[str] = []
+        """As written; the first that leads anywhere counts."""
         self.robots: list[tuple[str, str]] = []
-        """Name and content of each meta tag that may be a robots directive."""
+        """Name and content of each meta tag that is a robots directive."""
 
     def element(self, tag: str, attribute: Attribute) -> None:
         """Any element but `a`, which readers add to `links` themselves: it is the one there are many of."""
@@ -82,7 +97,8 @@ class Harvest:
 
     def base_of(self, url: Url) -> Url:
         """What links are relative to. A base that is no http or https URL is as good as none."""
-        return (resolve(url, self.base) if self.base else None) or url
+        said = resolve(url, self.base) if self.base and len(self.base) <= _MAX_BASE else None
+        return said if said is not None and len(said.text) <= _MAX_BASE else url
 
     def say_title(self, text: str) -> None:
         """The first title is the document's."""
@@ -91,6 +107,9 @@ class Harvest:
 
     def _add(self, kind: str, href: str | None, rel: str = "") -> None:
         if href is not None:
+            if len(self.links) >= self._most:
+                self.is_cut = True
+                return
             self.links.append((kind, href, rel))
 
     def _link(self, attribute: Attribute) -> None:
@@ -99,14 +118,15 @@ class Harvest:
             return
         words = rel.split(" ")
         if "canonical" in words:
-            self.canonical = self.canonical or href
+            if len(self.canonicals) < _MAX_CANONICALS:
+                self.canonicals.append(href)
             self._add("canonical", href, rel)
             return
         kind = next((_REQUISITES[word] for word in words if word in _REQUISITES), "")
         if kind:
             if self.requisites:
                 self._add(kind, href, rel)
-        elif _NO_DOCUMENT.isdisjoint(words) and not (attribute("type") or "").lower().endswith(_NO_DOCUMENT_TYPES):
+        elif _NO_DOCUMENT.isdisjoint(words) and not _mime(attribute("type")).endswith(_NO_DOCUMENT_TYPES):
             self._add("link", href, rel)
 
     def _meta(self, attribute: Attribute) -> None:
@@ -117,18 +137,16 @@ class Harvest:
         if name == "description":
             if self.description is None:
                 self.description = fold(content)[:_MAX_META]
-        elif name:
-            if len(self.robots) < _MAX_ROBOTS and name not in ("viewport", "generator", "keywords", "author"):
-                self.robots.append((name, content))
-        elif (attribute("http-equiv") or "").strip().lower() == "refresh":
+        elif name in self._names and len(self.robots) < _MAX_ROBOTS:
+            self.robots.append((name, content))
+        if (attribute("http-equiv") or "").strip().lower() == "refresh":
             self._refresh(content)
 
     def _refresh(self, content: str) -> None:
         """`5; url=/there` (HTML §4.2.5.3, http-equiv refresh). Without a URL it reloads the page, which is no link."""
-        if _REFRESH_TIME.match(content):
-            said = _REFRESH.match(content)
-            if said:
-                self._add("refresh", said[1] or said[2] or said[3])
+        said = _REFRESH.match(content[:_MAX_META])
+        if said:
+            self._add("refresh", said[1] or said[2] or said[3] or None)
 
     def _requisite(self, tag: str, attribute: Attribute) -> None:
         kind = _SOURCES.get(tag)
@@ -136,8 +154,11 @@ class Harvest:
             return
         self._add(kind, attribute("src") or None)
         self._add(kind, attribute("poster") or None)
-        for candidate in (attribute("srcset") or "").split(", "):
-            # A URL may hold commas, but not at its end and not before a blank (HTML §4.8.4.2.1).
-            words = candidate.split(None, 1)
-            if words:
-                self._add(kind, words[0].rstrip(","))
+        for candidate in _CANDIDATE.finditer(attribute("srcset") or ""):
+            self._add(kind, candidate[1].rstrip(","))
+            if self.is_cut:
+                return
+
+
+def _mime(type_: str | None) -> str:
+    return (type_ or "").partition(";")[0].strip().lower()

@@ -6,14 +6,15 @@ from turbohtml import Document, Element
 
 UNSEEN: Final = frozenset(("script", "style", "noscript", "noframes", "noembed", "iframe", "title"))
 """Their text is not the reader's to see, or not among the words."""
+_ALL: Final = 1 << 62
 
 
 def html_text(document: Document) -> str:
     """It changes the document."""
-    return seen_text(document, list(document.iter_elements(("template", *UNSEEN))))
+    return seen_text(document, list(document.iter_elements(("template", *UNSEEN))), _ALL)
 
 
-def seen_text(document: Document, unseen: list[Element]) -> str:
+def seen_text(document: Document, unseen: list[Element], max_chars: int) -> str:
     """For whoever has walked through the document already. It changes the document.
 
     Texts are joined by a blank, whatever is between them. The library's own layout of lines and blocks would keep words
@@ -21,7 +22,8 @@ def seen_text(document: Document, unseen: list[Element]) -> str:
     """
     for element in unseen:
         element.decompose()
-    return fold_lines(" ".join(document.stripped_strings))
+    # Cut before it is folded, too: lines of a letter or two take many times their memory.
+    return fold_lines(" ".join(document.stripped_strings)[: 2 * max_chars])[:max_chars]
 
 
 def fold_lines(text: str) -> str:

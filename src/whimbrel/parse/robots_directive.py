@@ -18,9 +18,14 @@ _AGENT: Final = re.compile(r"(?=[^/]*[a-z])[\w.-]+(?:/\S*)?")
 """With a letter in it: the hours of a date end in a colon, too."""
 
 
+def meta_names(agent: str) -> tuple[str, ...]:
+    """The names of meta tags that speak to us, in lower case."""
+    return ("robots", product_token(agent))
+
+
 def directives(values: Iterable[tuple[str, str]], agent: str) -> tuple[str, ...]:
     """Of pairs (agent or empty, content); `robots` as the name of a meta tag is everybody. Sorted, each once."""
-    ours = ("", "robots", product_token(agent))
+    ours = ("", *meta_names(agent))
     found: set[str] = set()
     for name, content in values:
         if name.strip().lower() in ours:

@@ -22,6 +22,8 @@ _AUTHORITY: Final = re.compile(
 )
 # Labels in Punycode are checked by the parser, and may be refused.
 _PUNYCODE: Final = "xn--"
+_REMEMBERED_CHARS: Final = 400
+"""Of a link and what it leads to, together: longer ones are rarely repeated, and take too much memory."""
 
 
 def without_fragment(href: str) -> str:
@@ -48,8 +50,8 @@ class Joined:
             self.count = 0
         found = self._places.get(place)
         if found is None:
-            # An empty one counts, too: a site may have as many folders as pages.
-            self.count += 1
+            # An empty one counts, too: a site may have as many folders as pages, and their names may be long.
+            self.count += 1 + len(place) // _REMEMBERED_CHARS
             found = self._places[place] = {}
         return found
 
@@ -95,21 +97,21 @@ class Joiner:
     def _above(self, plain: str) -> tuple[str, str]:
         """`../../x` from the folder that it is relative to: that folder, and the rest. All of it is the rest when it
         begins otherwise."""
-        directory, rest = self._directory, plain
+        directory, at = self._directory, 0
         while True:
-            if rest.startswith("../"):
-                rest = rest[3:]
+            if plain.startswith("../", at):
+                at += 3
                 if len(directory) > len(self._root):
                     directory = directory[: directory.rindex("/", 0, -1) + 1]
-            elif rest.startswith("./"):
-                rest = rest[2:]
+            elif plain.startswith("./", at):
+                at += 2
             else:
-                return ("", plain) if rest[:1] in (".", "/") else (directory, rest)
+                return ("", plain) if plain[at : at + 1] in (".", "/") else (directory, plain[at:])
 
     def _remember(self, href: str, plain: str, joined: str) -> None:
         """What depends on the page alone is not worth it."""
         first = plain[:1]
-        if first in ("", "?"):
+        if first in ("", "?") or len(href) + len(joined) > _REMEMBERED_CHARS:
             return
         (self.known if first == "/" or (":" in plain and first != ".") else self.near)[href] = joined
         self._joined.count += 1

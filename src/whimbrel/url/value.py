@@ -1,5 +1,6 @@
 """Parse and resolve. Expected trouble is None, not an exception: the web is full of links that mean nothing."""
 
+import re
 from typing import Final
 
 import ada_url
@@ -9,6 +10,9 @@ from whimbrel.url.scheme import DEFAULT_PORTS, PREFIXES
 
 _AUTHORITY: Final = 8
 """A slash at or after this place ends the authority: `http://` has 7 characters, and a host has at least one."""
+_MAX_FOREIGN_HOST: Final = 255
+"""Characters, as written. Names have 253 at most, and to write one in Punycode takes the square of its length."""
+_WRITTEN_HOST: Final = re.compile(r"[^/\\?#]*+[/\\]{2,}+(?:[^/\\?#]*@)?([^/\\?#]*)")
 
 
 class Url(msgspec.Struct, frozen=True, gc=False):
@@ -48,6 +52,8 @@ def resolve(base: Url, href: str) -> Url | None:
 
 def canonical(text: str, base: str | None = None) -> str | None:
     """The text of the URL that a link means, by the standard's own parser; None as above."""
+    if len(text) > _MAX_FOREIGN_HOST and _has_long_foreign_host(text):
+        return None
     try:
         href = ada_url.normalize_url(text) if base is None else ada_url.join_url(base, text)
     except ValueError:  # Lone surrogates are among them.
@@ -62,6 +68,12 @@ def canonical(text: str, base: str | None = None) -> str | None:
         if at >= 0:
             href = href[: href.index("/") + 2] + href[at + 1 :]
     return href
+
+
+def _has_long_foreign_host(text: str) -> bool:
+    written = _WRITTEN_HOST.match(text)
+    host = "" if written is None else written[1]
+    return len(host) > _MAX_FOREIGN_HOST and (not host.isascii() or "%" in host)
 
 
 def restore(text: str) -> Url:
