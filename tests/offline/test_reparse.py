@@ -90,12 +90,12 @@ def test_a_new_version_takes_the_place_of_the_old(crawled: tuple[Path, str], tmp
     assert {key: done.json()[key] for key in ("pages", "items", "failed")} == {"pages": 23, "items": 21, "failed": 1}
     ask = w.open(directory).sql
     rows = {
-        url.removeprefix(site): (title, length > 0)
+        url.removeprefix(site): (title, length is not None)
         for url, title, length in ask("SELECT url, title, length FROM title")
     }
     assert rows["/5"] == ("PAGE 5", True)
     assert rows["/twin"] == rows["/other"] == ("TWIN", True)
-    assert "/3" not in rows
+    assert rows["/3"] == ("page 3", False), "the handler failed there: the earlier item stays"
     assert "/4" not in rows
     assert len(list(ask("SELECT DISTINCT _version FROM title_history"))) >= 2
     some = run("reparse", str(directory), "--with", str(file), "--where", f"page.url = '{site}/5'", "--json")
@@ -129,3 +129,45 @@ def test_a_new_project_works_as_it_says(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(w.open("out").sql("SELECT * FROM article")) == 23
     assert run("new", "../shop").code == 2
     assert run("new", "a b").code == 2
+
+
+CLASSES = {"Name": "page.title", "Size": "str(len(page.html))"}
+
+
+def code(tmp_path: Path, kind: str, value: str = "", when: str = "True") -> str:
+    file = tmp_path / f"{kind}.py"
+    file.write_text(
+        f"import whimbrel as w\n\nclass {kind}(w.Item, key='url'):\n    url: str\n    value: str\n\n"
+        f"@w.handler()\ndef make(page):\n    if {when}:\n        yield {kind}(page.url, {value or CLASSES[kind]})\n"
+    )
+    return str(file)
+
+
+def test_other_or_broken_code_leaves_the_items_of_earlier_code_alone(tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+
+    def counted(table: str) -> int:
+        return len(run("query", out, f"FROM {table}", "--format", "json").json())
+
+    with served(PAGES) as port:
+        own = ("--delay", "0s", "--allow-network", "127.0.0.0/8")
+        run("crawl", f"http://127.0.0.1:{port}", "--into", out, "--with", code(tmp_path, "Name"), *own)
+    assert counted("name") == 23
+    assert run("reparse", out, "--with", code(tmp_path, "Size")).code == 0
+    assert (counted("name"), counted("size")) == (23, 23), "the code of the second file knows no class Name"
+    failed = run("reparse", out, "--with", code(tmp_path, "Name", "page.titel"))
+    assert failed.code == 1
+    assert "Handlers failed on 23 of 23 pages, whose earlier items stay" in failed.words
+    assert "AttributeError: 'Page' object has no attribute 'titel' (23 pages)" in failed.words
+    assert counted("name") == 23
+    half = run("reparse", out, "--with", code(tmp_path, "Name", "str(1 / (page.title != 'twin'))"))
+    assert half.code == 0
+    assert "ZeroDivisionError: division by zero (2 pages)" in half.words
+    rows = run("query", out, "SELECT DISTINCT value FROM name ORDER BY 1", "--format", "json").json()
+    assert [row["value"] for row in rows] == ["1.0", "twin"]
+    assert run("reparse", out, "--with", code(tmp_path, "Name", when="page.url.endswith('/7')")).code == 0
+    assert counted("name") == 1, "code that has the class and makes fewer of it takes the others away"
+    assert run("reparse", out, "--with", code(tmp_path, "Name", when="False")).code == 0
+    assert (counted("name"), counted("size")) == (0, 23)
+    assert counted("name_history") == 23 + 21 + 1
+    assert run("verify", out).code == 0

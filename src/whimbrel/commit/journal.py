@@ -127,6 +127,8 @@ class Journal(Provider, Observable):
         self._state_said = "running"
         self._ending = False
         self._hurried = False
+        self._noted: dict[str, set[str]] = {}
+        """The tables of each version of handlers' code, as the events of this run say."""
         await self._loop.run_in_executor(self._thread, self._committer.recover, self._settings)
         self._timer = self._loop.call_later(config.every_s, self._tick)
 
@@ -160,6 +162,8 @@ class Journal(Provider, Observable):
 
     def add(self, settled: SettledVisit) -> None:
         work = self._work
+        if settled.handled is not None:
+            self._note_code(settled.handled)
         work.visits.append(settled)
         work.bytes += settled.held_bytes
         if self._writing is None and self.config.is_reached(self._work):
@@ -176,6 +180,7 @@ class Journal(Provider, Observable):
         """Handlers looked at a page of the archive again."""
         self._work.handled.append((url, capture_id, self.clock.wall_s(), handled))
         increment(self.counters.handled, handled.outcome)
+        self._note_code(handled)
         if self._writing is None and self.config.is_reached(self._work):
             self._loop.call_soon(self._seal)
 
@@ -190,6 +195,18 @@ class Journal(Provider, Observable):
 
     def add_event(self, actor: str, action: str, subject: str, detail: str = "") -> None:
         self._work.events.append(EventRow(self.clock.wall_s(), actor, action, subject, detail))
+
+    def _note_code(self, handled: Handled) -> None:
+        """An event says which tables the code of handlers fills, in the commit of the first page they looked at: of
+        these, and of no others, their items take the place of earlier ones (`query/view.py`)."""
+        noted = self._noted.get(handled.version)
+        if noted is None:
+            noted = self._noted[handled.version] = set(self.config.tables)
+            self.add_event("handlers", "code", handled.version, " ".join(sorted(noted)))
+        # A class that stands inside of a function is not seen before it is used.
+        if not noted.issuperset(table for table, *_ in handled.items):
+            noted.update(table for table, *_ in handled.items)
+            self.add_event("handlers", "code", handled.version, " ".join(sorted(noted)))
 
     def hurry(self) -> None:
         """Something must not be forgotten: commit as soon as this step is over, and the commit that is under way."""

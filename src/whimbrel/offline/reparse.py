@@ -73,7 +73,9 @@ def reparse(
     show: Callable[[Reparsed], None] = lambda _: None,
 ) -> Reparsed:
     """Run handlers over all pages of a crawl that is not running, or over those for which `where` holds. Their items
-    take the place of those that earlier versions made of the same pages; these stay in the tables' histories.
+    take the place of those that earlier versions made of the same pages, in the tables of the item classes that the
+    handlers can see; what was replaced stays in the tables' histories. Where a handler fails, a page's earlier items
+    stay.
 
     It can be interrupted at any moment and begun again. Raises Busy while the crawl is running, NotACrawl if there is
     none, QueryFailed if `where` is no condition, HandlerPoolLost if the workers' parent process was killed.

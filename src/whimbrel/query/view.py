@@ -7,7 +7,7 @@
 | `links` | the links of those captures; `links_history` has those of all |
 | `fetches`, `events`, `handled` | as they are stored |
 | `hosts` | the latest row of each site |
-| TABLE | items of a user's class: those of the last time that handlers looked at each page; `TABLE_history` has all |
+| TABLE | a user's items: of each page those of the last time that handlers did well; `TABLE_history` has all |
 
 With several crawls every view has one more column, `crawl`: the name of the directory a row comes from. Views whose
 names begin with `_` are for ourselves; there `_crawl` is the number of the crawl.
@@ -26,6 +26,7 @@ from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.table_rows import item_rows, literal, table_rows
 
 _CONTENT: Final = f"outcome IN {tuple(map(str, CONTENT))}"
+_HANDLED_WELL: Final = ("ok", "filter-error")
 _CONFIRMED: Final = f"outcome IN {(*map(str, CONTENT), str(Outcome.UNCHANGED))}"
 
 # S608 below: tables and columns are our own names, and everything else is quoted.
@@ -92,8 +93,8 @@ def _links(at: int, crawl: Snapshot) -> str:
 
 
 def _make_item_views(connection: duckdb.DuckDBPyConnection, table: str, crawls: Sequence[Snapshot]) -> None:
-    """TABLE has the items of the last time that handlers looked at each page, and of those with one key the last;
-    TABLE_history has all, with where and when they come from and the version of the code that made them."""
+    """TABLE has the items of the last time that handlers looked at each page (`_last_runs`), and of those with one key
+    the last; TABLE_history has all, with where and when they come from and the version of the code that made them."""
     latest, history = [], []
     for at, (name, crawl) in enumerate(zip(crawl_names(crawls), crawls, strict=True)):
         if table in crawl.items:
@@ -101,13 +102,27 @@ def _make_item_views(connection: duckdb.DuckDBPyConnection, table: str, crawls: 
             source = f", {literal(name)} AS crawl" if len(crawls) > 1 else ""
             latest.append(f"""
                 SELECT * EXCLUDE (_run, _page, _capture_id, _at, _key){source} FROM ({items}) item
-                SEMI JOIN (SELECT max_by(run, "at") AS run FROM {handled} GROUP BY url) last ON item._run = last.run
+                SEMI JOIN ({_last_runs(table, at)}) last ON item._run = last.run
                 QUALIFY row_number() OVER (PARTITION BY item._key ORDER BY item._at DESC, item._run) = 1""")  # noqa: S608
             history.append(f"""
                 SELECT item.* EXCLUDE (_run, _key), run.version AS _version{source}
                 FROM ({items}) item JOIN {handled} run ON item._run = run.run""")  # noqa: S608
     for name, parts in ((table, latest), (f"{table}_history", history)):
         connection.execute(f'CREATE VIEW "{name}" AS {" UNION ALL BY NAME ".join(parts)}')
+
+
+def _last_runs(table: str, at: int) -> str:
+    """Of each page the last time that handlers with a class for this table looked at it, and did not fail. Events say
+    which tables each version of the code fills. Earlier releases did not write them: their code counts for every
+    table."""
+    return f"""
+        SELECT max_by(run, "at") AS run FROM _stored_handled_{at}
+        LEFT JOIN (
+            SELECT subject AS version, bool_or(list_contains(string_split(detail, ' '), {literal(table)})) AS fills
+            FROM _stored_events_{at} WHERE actor = 'handlers' AND "action" = 'code' GROUP BY subject
+        ) code USING (version)
+        WHERE outcome IN {_HANDLED_WELL} AND (handlers <> '' OR outcome = 'ok') AND coalesce(fills, true)
+        GROUP BY url"""  # noqa: S608
 
 
 def crawl_names(crawls: Sequence[Snapshot]) -> list[str]:
