@@ -12,7 +12,7 @@ wiring of libcurl into the event loop (`curl_loop.py`), and the limits on time t
 (`patience.py`). `trouble.py` gives libcurl's errors their words, `head.py` reads and writes heads, `request_header.py`
 says which header lines a request has, `cookie.py` which cookies, `body.py` collects bodies, `coding.py` takes content
 codings off them, and `network.py` judges addresses. `resolver.py` finds the addresses of hosts and owns the cache of
-answers.
+answers; `hosts_file.py` knows some without asking, and `search_list.py` in which domains a short name may be.
 
 All of it lives on the thread of one event loop; nothing here is shared between loops.
 """

@@ -1,4 +1,10 @@
-"""Addresses of hosts: by asynchronous DNS (c-ares), or from the configuration."""
+"""Addresses of hosts: as the system finds them (hosts file, then asynchronous DNS by c-ares), or from the
+configuration.
+
+c-ares could read the hosts file and search in domains itself (`ares_getaddrinfo`). It reads on the thread of the event
+loop, asks a name server for `localhost.`, turns the order of addresses round, and pycares can set neither the file nor
+the order of lookups (it hands c-ares a string that Python has freed). So it is asked for single names only.
+"""
 
 import asyncio
 import ipaddress
@@ -10,8 +16,14 @@ import msgspec
 
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Resolution
+from whimbrel.fetch.hosts_file import HostsFile
+from whimbrel.fetch.search_list import system_search
 from whimbrel.flow import Config, Needs, Provider
 
+HOSTS_FILE: Final = "/etc/hosts"
+SEARCH_FILE: Final = "/etc/resolv.conf"
+_NO_SUCH: Final = (aiodns.error.ARES_ENOTFOUND, aiodns.error.ARES_ENODATA)
+"""The server has answered: there is no such name, or it has no address of this kind."""
 _FIRST_TRY_S: Final = 1.0
 """How long c-ares waits as long as it does not know how quick the server is."""
 _MOST_ASKED: Final = 5_000
@@ -22,7 +34,14 @@ _FOR_EVER_S: Final = 6 * 3600.0
 
 class DnsConfig(Config, frozen=True):
     server: str = ""
-    """ADDRESS:PORT of a name server; empty is the system's."""
+    """ADDRESS:PORT of a name server; empty is the system's. One that is given has the only word, but for `localhost`,
+    unless the next two are given as well."""
+    hosts_file: str | None = None
+    """Names that are known without asking, read again when the file changes. Unless given, /etc/hosts with the
+    system's name server, and none with another one; empty is none."""
+    search_file: str | None = None
+    """Where the domains stand in which short names are searched for. Unless given, /etc/resolv.conf with the system's
+    name server, and none with another one; empty is none."""
     timeout_s: float = 8.0
     """For a question, with all its tries."""
     tries: int = 5
@@ -55,7 +74,8 @@ class _Known(NamedTuple):
 
 
 class DnsResolver(Provider):
-    """Asks for A and AAAA together, IPv4 first in the answer. Owns the cache; a name is asked for once at a time.
+    """A name in the hosts file has the addresses there. For others it asks for A and AAAA together, IPv4 first in the
+    answer. Owns the cache; a name is asked for once at a time.
 
     Addresses are given as they came, private and mapped ones too: to judge them is the transport's business.
     """
@@ -64,6 +84,11 @@ class DnsResolver(Provider):
     clock = Needs(Clock)
 
     async def open(self) -> None:
+        config: DnsConfig = self.config
+        of_system = not config.server
+        self._hosts = HostsFile((HOSTS_FILE if of_system else "") if config.hosts_file is None else config.hosts_file)
+        search_file = (SEARCH_FILE if of_system else "") if config.search_file is None else config.search_file
+        self._search = await asyncio.to_thread(system_search, search_file)
         self._channel = _Channel(self._made())
         self._closing: set[asyncio.Task[None]] = set()
         self._known: OrderedDict[str, _Known] = OrderedDict()
@@ -81,17 +106,21 @@ class DnsResolver(Provider):
             task.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
         self._asking.clear()
+        await self._hosts.close()
         await asyncio.gather(self._channel.dns.close(), *self._closing)
 
     async def resolve(self, host: str) -> Resolution:
+        literal = read_literal(host)
+        if literal is not None:
+            return literal
+        listed = await self._hosts.addresses(_folded(host))
+        if listed:
+            return Resolution(listed, self.config.min_ttl_s)
         known = self._known.get(host)
         if known is not None:
             left_s = known.until_s - self.clock.now_s()
             if left_s > 0:
                 return Resolution(known.addresses, left_s)
-        literal = read_literal(host)
-        if literal is not None:
-            return literal
         task = self._asking.get(host)
         if task is None:
             task = self._asking[host] = asyncio.create_task(self._ask(host))
@@ -107,10 +136,9 @@ class DnsResolver(Provider):
     async def _ask(self, host: str) -> Resolution:
         config: DnsConfig = self.config
         try:
-            answers = await asyncio.gather(*(self._query(host, kind) for kind in ("A", "AAAA")))
+            records = await self._first_records(host)
         finally:
             self._asking.pop(host, None)
-        records = [record for answer in answers for record in answer]
         # The order is kept, a repeated address is not.
         addresses = tuple(dict.fromkeys(record.data.addr for record in records if hasattr(record.data, "addr")))
         ttl_s = config.failure_ttl_s
@@ -123,16 +151,28 @@ class DnsResolver(Provider):
         self._known[host] = _Known(addresses, self.clock.now_s() + ttl_s)
         return Resolution(addresses, ttl_s)
 
-    async def _query(self, host: str, kind: str) -> list[Any]:
-        """The records of one kind, aliases included; none when there is trouble of any sort."""
+    async def _first_records(self, host: str) -> list[Any]:
+        """Of the first name with an address among those that `host` may mean. A server that does not answer for one of
+        them is not asked for the others: nobody knows whether it is the one."""
+        for name in self._search.candidates(host):
+            answers = await asyncio.gather(*(self._query(name, kind) for kind in ("A", "AAAA")))
+            records = [record for answer in answers for record in answer or ()]
+            if None in answers or any(hasattr(record.data, "addr") for record in records):
+                return records
+        return []
+
+    async def _query(self, host: str, kind: str) -> list[Any] | None:
+        """The records of one kind, aliases included; None when there is trouble of any sort."""
         channel = self._open_channel()
         channel.under_way += 1
         try:
             return await self._answer(channel.dns, host, kind)
         except aiodns.error.DNSError as error:
-            return await self._query_alone(host, kind) if error.args[0] == aiodns.error.ARES_EBADRESP else []
+            if error.args[0] == aiodns.error.ARES_EBADRESP:
+                return await self._query_alone(host, kind)
+            return [] if error.args[0] in _NO_SUCH else None
         except (TimeoutError, UnicodeError, ValueError):
-            return []
+            return None
         finally:
             channel.under_way -= 1
             if channel is not self._channel and channel.under_way == 0:
@@ -149,14 +189,14 @@ class DnsResolver(Provider):
         channel.asked += 1
         return channel
 
-    async def _query_alone(self, host: str, kind: str) -> list[Any]:
+    async def _query_alone(self, host: str, kind: str) -> list[Any] | None:
         """Ask on a channel of its own. When a server answers one question with garbage, c-ares fails every question
         on that channel, and nobody can tell whose the garbage was."""
         async with self._made() as channel:
             try:
                 return await self._answer(channel, host, kind)
             except (TimeoutError, aiodns.error.DNSError):
-                return []
+                return None
 
     async def _answer(self, dns: aiodns.DNSResolver, host: str, kind: str) -> list[Any]:
         async with asyncio.timeout(self.config.timeout_s):

@@ -93,7 +93,8 @@ class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     allow_network: tuple[str, ...] = ()
     """Private networks that may be crawled."""
     resolver: str = ""
-    """ADDRESS:PORT of a name server; the system's when empty."""
+    """ADDRESS:PORT of a name server, which then has the only word. When empty, names are found as on the rest of the
+    system: in its hosts file, then by its name servers."""
     ca: str = ""
     """A file of trusted certificates instead of the system's."""
     control: str = "127.0.0.1:0"
