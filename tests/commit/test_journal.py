@@ -19,6 +19,7 @@ from whimbrel.commit.journal import Journal, JournalConfig, JournalError
 from whimbrel.durable_file import Disk
 from whimbrel.fetch.api import Exchange, Response
 from whimbrel.fetch.body import MemoryDocument
+from whimbrel.fetch.trouble import Trouble
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import ParsedPage
 from whimbrel.result.work import SettledVisit
@@ -36,7 +37,7 @@ def settled(number: int, size: int = 1_000) -> SettledVisit:
     response = Response(200, b"HTTP/1.1 200 OK\r\n", "1.1", {}, MemoryDocument(body))
     exchange = Exchange(
         response=response,
-        trouble="",
+        trouble=Trouble.NONE,
         connected=True,
         address="127.0.0.1",
         request_head=b"GET / HTTP/1.1\r\n",

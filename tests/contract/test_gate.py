@@ -9,7 +9,7 @@ import pytest
 from tests.frontier.clock import VirtualClock
 from tests.frontier.rig import url_of
 from whimbrel.flow import Provider
-from whimbrel.frontier.api import DISK, OPERATOR, Gate, Permit, Permits
+from whimbrel.frontier.api import OPERATOR, Gate, Permit, Permits
 from whimbrel.frontier.gate import PacedGate
 from whimbrel.frontier.option import GateConfig
 from whimbrel.frontier.permit import LocalPermits
@@ -275,17 +275,17 @@ def test_the_gate_is_open_when_every_reason_is_gone(made: Maker, clock: VirtualC
     told: list[frozenset[str]] = []
     gate.listen(lambda: told.append(gate.closed_for))
     gate.close_for(OPERATOR)
-    gate.close_for(DISK)
+    gate.close_for("disk")
     gate.close_for(OPERATOR)
-    assert gate.closed_for == {OPERATOR, DISK}
+    assert gate.closed_for == {OPERATOR, "disk"}
     assert gate.paused
     waiter = Waiter(gate, clock, host_of(1))
     gate.reopen_for(OPERATOR)
-    assert sorted(gate.closed_for) == [DISK]
+    assert sorted(gate.closed_for) == ["disk"]
     gate.reopen_for("lease")
     gate.wake(clock.now_s())
     assert (waiter.inside, told) == (False, [])
-    gate.reopen_for(DISK)
+    gate.reopen_for("disk")
     assert (waiter.inside, told) == (True, [frozenset()]), "what waited for the gate is called at once"
 
 
@@ -295,7 +295,7 @@ def test_a_closed_gate_lets_no_request_in_and_its_clocks_go_on(made: Maker, cloc
     async def scene() -> None:
         assert enters(gate, clock, host_of(1))
         gate.left(host_of(1), ADDRESS, 2.5)
-        gate.close_for(DISK)
+        gate.close_for("disk")
         robots = asyncio.create_task(gate.enter(host_of(2), ELSEWHERE, own=True))
         await asyncio.sleep(0)
         clock.advance(5.0)
@@ -304,7 +304,7 @@ def test_a_closed_gate_lets_no_request_in_and_its_clocks_go_on(made: Maker, cloc
         assert not robots.done()
         assert not enters(gate, clock, host_of(1))
         assert gate.next_s() is None, "time alone opens nothing"
-        gate.reopen_for(DISK)
+        gate.reopen_for("disk")
         await robots
         assert enters(gate, clock, host_of(1))
 
@@ -339,8 +339,8 @@ def test_listeners_end_one_by_one(made: Maker, clock: VirtualClock) -> None:
         gate.listen(listener)
     gate.unlisten(listeners[0])
     gate.unlisten(lambda: None)
-    gate.close_for(DISK)
-    gate.reopen_for(DISK)
+    gate.close_for("disk")
+    gate.reopen_for("disk")
     assert sorted(told) == [1, 2]
 
 

@@ -32,7 +32,8 @@ def test_a_crawl_that_is_well_has_no_warning() -> None:
 @pytest.mark.parametrize(
     ("vitals", "code"),
     [
-        (changed(progress=Progress(trouble="No space left on device")), "disk-full"),
+        (changed(progress=Progress(trouble="Too many open files", lacks="open-files")), "machine-short"),
+        (changed(progress=Progress(trouble="No space left on device", lacks="disk")), "disk-full"),
         (changed(disk_free_bytes=900_000_000), "disk-nearly-full"),
         (changed(memory_bytes=7_500_000_000), "memory-nearly-full"),
         (changed(standings={"qualified": 4, "robots-unreachable": 16}), "robots-failing"),

@@ -9,6 +9,7 @@ from whimbrel.effect.effects import Effects
 from whimbrel.effect.seeding import Seeding
 from whimbrel.fetch.api import Exchange, Response
 from whimbrel.fetch.body import MemoryDocument
+from whimbrel.fetch.trouble import Trouble
 from whimbrel.flow import Provider, check
 from whimbrel.flow.graph import Graph
 from whimbrel.frontier.disk_frontier import DiskFrontier
@@ -52,7 +53,7 @@ class Rig:
     def routed(self, visit: Visit, status: int = 200, body: bytes = b"", **parsed: Any) -> Routed:
         """What the chain makes of an answer."""
         response = Response(status, b"HTTP/1.1 %d X\r\n" % status, "1.1", {}, MemoryDocument(body))
-        exchange = Exchange(response, "", True, visit.address, b"GET / HTTP/1.1\r\n", 1_770_000_000.0, 0.1)
+        exchange = Exchange(response, Trouble.NONE, True, visit.address, b"GET / HTTP/1.1\r\n", 1_770_000_000.0, 0.1)
         document = (
             {"page": ParsedPage("text/html", text="words"), "digest": b"%-20d" % hash(body)} if status == 200 else {}
         )

@@ -8,7 +8,7 @@ import pytest
 
 from tests.effect.rig import SEED, rig
 from whimbrel.commit.committed import read_committed
-from whimbrel.fetch.api import ABANDONED
+from whimbrel.fetch.trouble import Trouble
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import Links, PageLink, ParsedPage
 from whimbrel.qualify.api import Qualification
@@ -147,7 +147,7 @@ def test_a_visit_that_we_ended_ourselves_did_not_happen(tmp_path: Path) -> None:
                 visit = one.take()
                 assert visit.attempt == 1, "no try is counted"
                 routed = one.routed(visit, 500)
-                ended = msgspec.structs.replace(routed.parsed.exchange, response=None, trouble=ABANDONED)
+                ended = msgspec.structs.replace(routed.parsed.exchange, response=None, trouble=Trouble.ABANDONED)
                 parsed = msgspec.structs.replace(routed.parsed, exchange=ended)
                 one.effects.apply(msgspec.structs.replace(routed, parsed=parsed))
             assert (one.frontier.queued, one.effects.counters.visits) == (1, 0)

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whimbrel.fetch.body import Collector, MemoryDocument, SpilledDocument
+from whimbrel.fetch.spill_space import SpillSpace
 
 SIZES = st.lists(st.integers(1, 40), max_size=12)
 
@@ -16,7 +18,7 @@ SIZES = st.lists(st.integers(1, 40), max_size=12)
 @given(SIZES, st.integers(0, 200), st.integers(0, 200))
 @settings(max_examples=200)
 def test_a_body_is_kept_up_to_its_limit_wherever_it_is(sizes: list[int], max_bytes: int, spill_bytes: int) -> None:
-    collector = Collector(max_bytes, spill_bytes, "")
+    collector = Collector(max_bytes, spill_bytes, "", SpillSpace(tempfile.gettempdir(), 0))
     for _ in range(2):
         whole, stopped = b"", False
         for number, size in enumerate(sizes):
@@ -39,7 +41,7 @@ def open_files() -> int:
 
 def test_a_spill_file_has_no_name_and_goes_with_its_document(tmp_path: Path) -> None:
     before = open_files()
-    collector = Collector(1_000_000, 100, str(tmp_path))
+    collector = Collector(1_000_000, 100, str(tmp_path), SpillSpace(str(tmp_path), 0))
     collector.write(b"x" * 1000)
     document = collector.finish()
     assert list(tmp_path.iterdir()) == []
@@ -59,7 +61,7 @@ def test_a_spill_file_has_no_name_and_goes_with_its_document(tmp_path: Path) -> 
 
 def test_a_body_that_is_not_wanted_leaves_no_file(tmp_path: Path) -> None:
     before = open_files()
-    collector = Collector(1_000_000, 100, str(tmp_path))
+    collector = Collector(1_000_000, 100, str(tmp_path), SpillSpace(str(tmp_path), 0))
     collector.write(b"x" * 1000)
     collector.clear()
     assert open_files() == before
@@ -67,13 +69,13 @@ def test_a_body_that_is_not_wanted_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_takes_nothing_ends_the_body(tmp_path: Path) -> None:
-    collector = Collector(1_000_000, 100, str(tmp_path / "is not there"))
+    collector = Collector(1_000_000, 100, str(tmp_path / "is not there"), SpillSpace(str(tmp_path), 0))
     assert collector.write(b"x" * 1000) == 0
     assert not collector.truncated
 
 
 def test_a_small_document_is_not_copied_and_cannot_be_read_when_closed() -> None:
-    collector = Collector(1_000_000, 65_536, "")
+    collector = Collector(1_000_000, 65_536, "", SpillSpace(tempfile.gettempdir(), 0))
     data = b"x" * 1000
     collector.write(data)
     document = collector.finish()

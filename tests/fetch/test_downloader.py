@@ -11,6 +11,7 @@ from whimbrel.clock import Clock, SystemClock
 from whimbrel.fetch.api import Fetched
 from whimbrel.fetch.curl import CurlTransport
 from whimbrel.fetch.downloader import Downloader
+from whimbrel.fetch.trouble import Trouble
 from whimbrel.flow import (
     Async,
     Component,
@@ -138,7 +139,7 @@ def test_every_visit_is_made_once_and_handed_on(web: Served, kind: Kind, connect
     assert sorted(gate.urls) == sorted(urls)
     assert gate.answers == len(urls)
     troubles = [fetched.exchange.trouble for fetched in seen(job)]
-    assert (troubles.count(""), troubles.count("reset")) == (100, 5)
+    assert (troubles.count(Trouble.NONE), troubles.count(Trouble.RESET)) == (100, 5)
 
 
 def test_a_full_output_keeps_no_visit_from_its_way() -> None:

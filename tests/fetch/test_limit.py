@@ -1,6 +1,7 @@
 """Limits on time, on bodies and on heads, and what trouble is called."""
 
 import asyncio
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from tests.fetch.rig import Answer, ask, raw, request, response, run, sending, transport, url
 from tests.sim.web import Served
 from whimbrel.fetch.body import MemoryDocument, SpilledDocument
-from whimbrel.fetch.trouble import trouble_of
+from whimbrel.fetch.trouble import Fault, Trouble, trouble_of
+from whimbrel.shortage import Shortage
 from whimbrel.visit import Request
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -205,13 +207,15 @@ def test_a_head_beyond_the_limit_is_trouble(head: bytes, trouble: str) -> None:
     run(scene())
 
 
-def test_a_disk_that_takes_nothing_is_an_error_of_its_own(tmp_path: Path) -> None:
+def test_a_disk_that_takes_nothing_is_no_trouble_of_the_server(tmp_path: Path) -> None:
     async def scene() -> None:
         spill = tmp_path / "spill"
         async with raw(sending(HEAD + b"\r\n" + b"x" * 200_000)) as port, transport(spill_directory=str(spill)) as made:
             spill.rmdir()
             exchange = await made.fetch(request(f"http://a.test:{port}/"), "127.0.0.1")
-            assert exchange.trouble == f"error-{pycurl.E_WRITE_ERROR}"
+            assert (exchange.trouble, exchange.response) == (Trouble.ABANDONED, None)
+            assert exchange.shortage is not None
+            assert (exchange.shortage.resource, exchange.shortage.cause) == ("directory", "No such file or directory")
 
     (tmp_path / "spill").mkdir()
     run(scene())
@@ -227,14 +231,23 @@ def test_what_is_not_there_is_an_error_when_the_transport_is_opened(tmp_path: Pa
     run(scene())
 
 
-def test_an_error_that_has_no_word_keeps_its_number() -> None:
+def test_every_error_of_libcurl_has_a_word() -> None:
     assert trouble_of(61, "", 0, has_head=True) == "bad-http"
-    assert trouble_of(3, "bad URL", 0, has_head=False) == "error-3"
+    assert trouble_of(3, "bad URL", 0, has_head=False) == "bad-url"
     assert trouble_of(92, "HTTP/2 stream 1 was reset: CANCEL", 0, has_head=False) == "closed"
     assert trouble_of(92, "HTTP/2 stream 1 was reset: CANCEL", 0, has_head=True) == "cut"
     assert trouble_of(56, "OpenSSL SSL_read: unexpected eof while reading", 0, has_head=True) == "cut"
     assert trouble_of(16, "nghttp2 shuts down connection: PROTOCOL_ERROR", 0, has_head=False) == "bad-http"
     assert trouble_of(51, "", 0, has_head=False) == "tls"
+
+
+def test_no_error_of_libcurl_is_a_number_and_those_of_this_machine_are_no_trouble_of_a_server() -> None:
+    found = {code: trouble_of(code, "", 0, has_head=False) for code in range(1, 150)}
+    assert not [word for word in found.values() if isinstance(word, Trouble) and word.startswith("error")]
+    assert {code for code, word in found.items() if isinstance(word, Shortage)} == {2, 23, 26, 27, 53, 54, 66, 77}
+    assert not [word for word in found.values() if isinstance(word, Trouble) and word.fault is Fault.LOCAL]
+    for number in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+        assert isinstance(trouble_of(pycurl.E_COULDNT_CONNECT, "", number, has_head=False), Shortage)
 
 
 PIECES = st.sampled_from(

@@ -14,6 +14,7 @@ from whimbrel.fetch.curl_option import CurlConfig
 from whimbrel.fetch.handle import Handle
 from whimbrel.fetch.network import Networks
 from whimbrel.fetch.resolver import DnsConfig, DnsResolver, read_literal
+from whimbrel.fetch.spill_space import SpillSpace
 from whimbrel.visit import Request
 
 SPELLINGS = (
@@ -87,7 +88,9 @@ class Peer(NamedTuple):
 
 
 def test_the_peer_is_judged_once_more_when_the_socket_is_opened() -> None:
-    handle = Handle(CurlConfig(allow_networks=("127.0.0.0/8",)), Networks(("127.0.0.0/8",)), SystemClock())
+    networks = ("127.0.0.0/8",)
+    space = SpillSpace(".", 0)
+    handle = Handle(CurlConfig(allow_networks=networks), Networks(networks), SystemClock(), space)
     handle.aim(request("http://a.test/"), "127.0.0.1", lambda exchange: None)
     assert handle._open_socket(0, Peer(socket.AF_INET, socket.SOCK_STREAM, 6, ("127.0.0.1", 80))) != pycurl.SOCKET_BAD
     assert handle._open_socket(0, Peer(socket.AF_INET, socket.SOCK_STREAM, 6, ("10.0.0.1", 80))) == pycurl.SOCKET_BAD

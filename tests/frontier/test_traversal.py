@@ -15,7 +15,7 @@ from tests.sim.web import Served, serve
 from whimbrel.bench.exact import differences
 from whimbrel.flow import ConnectorSpec, Provider
 from whimbrel.flow.toml import wiring_text
-from whimbrel.frontier.api import DISK, OPERATOR
+from whimbrel.frontier.api import OPERATOR
 from whimbrel.frontier.termination import LocalTermination, TerminationConfig
 from whimbrel.frontier.traversal import Traversal
 from whimbrel.job.crawl import crawl
@@ -24,6 +24,7 @@ from whimbrel.job.options import combined
 from whimbrel.job.parts import wiring
 from whimbrel.job.setting import parsed_settings
 from whimbrel.observable import Observable
+from whimbrel.shortage import Shortage
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.visit import VisitResult
 
@@ -111,7 +112,7 @@ def test_while_the_disk_takes_no_data_the_gate_is_closed(web: Served, tmp_path: 
     async def scene(running: LiveCrawl) -> None:
         await until(lambda: visited(running) >= 30)
         running.gate.close_for(OPERATOR)
-        running.journal._say("No space left on device")
+        running.journal._say(Shortage("disk", "No space left on device"))
         found.extend((sorted(running.gate.closed_for), running.gate.paused))
         progress = running.progress()
         found.append("" if progress is None else progress.bound_by)
@@ -121,7 +122,7 @@ def test_while_the_disk_takes_no_data_the_gate_is_closed(web: Served, tmp_path: 
 
     assert crawled(web, tmp_path / "crawl", scene) == "done"
     assert found == [
-        [DISK, OPERATOR],
+        ["disk", OPERATOR],
         True,
         "the disk, which takes no data and the operator, who paused it (`whimbrel control DIR unpause`)",
         [OPERATOR],
@@ -155,7 +156,7 @@ class Commits(Provider):
     """A journal with nothing to do but what a test says."""
 
     behind = False
-    trouble = ""
+    shortage = None
 
     def listen(self, changed: Callable[[], None]) -> None:
         """Nothing ever changes by itself."""

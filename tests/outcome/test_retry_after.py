@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from whimbrel.fetch.api import Exchange, Response
 from whimbrel.fetch.body import MemoryDocument
+from whimbrel.fetch.trouble import Trouble
 from whimbrel.outcome import MAX_RETRY_AFTER_S, asked_wait_s, asks_to_slow_down, retry_after_s
 
 NOW_S = 1_800_000_000.0
@@ -70,7 +71,7 @@ def test_two_statuses_ask_to_slow_down_and_so_does_every_answer_that_asks_us_to_
 
 def answered(status: int, **headers: str) -> Exchange:
     response = Response(status, b"", "1.1", headers, MemoryDocument(b""))
-    return Exchange(response, "", True, "192.0.2.1", b"", NOW_S - 2.0, 2.0)
+    return Exchange(response, Trouble.NONE, True, "192.0.2.1", b"", NOW_S - 2.0, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -95,4 +96,4 @@ def test_retry_after_counts_with_errors_that_limit_visitors_and_with_nothing_els
 
 
 def test_no_answer_asks_for_nothing() -> None:
-    assert asked_wait_s(Exchange(None, "timeout", False, "192.0.2.1", b"", NOW_S, 1.0)) == 0.0
+    assert asked_wait_s(Exchange(None, Trouble.TIMEOUT, False, "192.0.2.1", b"", NOW_S, 1.0)) == 0.0

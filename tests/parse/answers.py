@@ -8,6 +8,7 @@ from whimbrel import visit as messages
 from whimbrel.clock import SystemClock
 from whimbrel.dedupe.api import Fingerprinted, FirstCapture
 from whimbrel.fetch.api import Exchange, Fetched, Response
+from whimbrel.fetch.trouble import Trouble
 from whimbrel.parse.api import Parsed, ParsedPage
 from whimbrel.parse.parser import Parser, ParserConfig
 from whimbrel.simweb.answer import Reply, SimRequest
@@ -59,7 +60,10 @@ def fetched(
     visit = Visit(
         messages.Request(url_of(url)), 3, "", redirects, attempt, "" if refusal else "127.0.0.1", b"token", refusal
     )
-    return Fetched(visit, Exchange(answer, trouble, True, "127.0.0.1", b"", FETCHED_AT_S, 1.0))
+    return Fetched(
+        visit,
+        Exchange(answer, next(one for one in Trouble if one == trouble), True, "127.0.0.1", b"", FETCHED_AT_S, 1.0),
+    )
 
 
 def fingerprinted(visit: Fetched, duplicate_of: str = "") -> Fingerprinted:

@@ -60,7 +60,7 @@ def test_a_connection_in_trouble_may_do_better_at_another_try(trouble: str) -> N
     assert (found.outcome, found.reason, found.passing) == (Outcome.FAILED, trouble, True)
 
 
-@pytest.mark.parametrize("trouble", ["private-address", "not-allowed", "header-too-large"])
+@pytest.mark.parametrize("trouble", ["private-address", "bad-url", "header-too-large"])
 def test_what_we_refuse_ourselves_is_final(trouble: str) -> None:
     found = settle(fetched(None, trouble=trouble))
     assert (found.outcome, found.passing) == (Outcome.FAILED, False)

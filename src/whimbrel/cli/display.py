@@ -24,6 +24,8 @@ class ProgressDisplay:
         self._last_line = 0.0
 
     def __enter__(self) -> Self:
+        # rich imports what it needs when it prints: later there may be no file descriptor for that.
+        self._console.print("", end="", highlight=False, markup=False)
         if self._live is not None:
             self._live.start()
         return self

@@ -11,7 +11,8 @@ second, or when the group holds too much (`group_limit.py`), it seals it and han
    RocksDB, synced, as one batch;
 4. publish the description as the file COMMITTED, for readers.
 
-Before the disk is full the crawl pauses (`free_space.py`). The description lists the SHA-256 of every file that is
+Before the disk is full the crawl pauses (`free_space.py`), and while visits cannot be made for want of something that
+this machine should have (`shortage_watch.py`). The description lists the SHA-256 of every file that is
 complete (`digest.py`), and `verify.py` compares them.
 
 Step 3 is the commit. Whatever happens before it is cut away at the next start (`recovery.py`); whatever happens after

@@ -18,6 +18,7 @@ from whimbrel.commit.counters import Counters, increment
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.group_limit import GroupLimit
 from whimbrel.commit.recovery import last_commit
+from whimbrel.commit.shortage_watch import ShortageWatch
 from whimbrel.durable_file import Disk
 from whimbrel.error import StorageTrouble
 from whimbrel.facts.api import Facts
@@ -27,6 +28,7 @@ from whimbrel.flow import Metric, Needs, Provider
 from whimbrel.observable import Observable
 from whimbrel.parse.api import Handled
 from whimbrel.result.work import SettledVisit, Work, payload_bytes
+from whimbrel.shortage import Shortage, shortage_of
 from whimbrel.state.api import State, StateError
 from whimbrel.state.group import Group
 from whimbrel.url import Url
@@ -113,8 +115,9 @@ class Journal(Provider, Observable):
         self._work.tables = dict(config.tables)
         self.counters = last.counters.copy()
         self.resumed = last.number > 0
-        self.trouble = ""
-        """What the disk refuses, for people; empty when all is well."""
+        self._refusal: Shortage | None = None
+        """Why the last try of a commit failed."""
+        self._watch = ShortageWatch(directory, config.reserve_bytes)
         self._broken = False
         self._writing: asyncio.Task[None] | None = None
         self._before: list[Callable[[], None]] = []
@@ -140,6 +143,21 @@ class Journal(Provider, Observable):
     def age_s(self) -> float:
         """Since the last commit; 0 before the first."""
         return max(0.0, self.clock.wall_s() - self.last.at_s) if self.last.number else 0.0
+
+    @property
+    def trouble(self) -> str:
+        """Why commits cannot be made, for people; empty when all is well."""
+        return "" if self._refusal is None else self._refusal.cause
+
+    @property
+    def shortage(self) -> Shortage | None:
+        """What this machine lacks: commits cannot be made, or visits could not."""
+        return self._refusal or self._watch.shortage
+
+    def pause_for(self, shortage: Shortage) -> None:
+        """A visit did not happen because this machine lacks something. No request begins until it is there again."""
+        self._watch.begin(shortage, self.clock.now_s())
+        self._tell()
 
     @property
     def open_bytes(self) -> int:
@@ -221,6 +239,8 @@ class Journal(Provider, Observable):
 
     def _tick(self) -> None:
         self._timer = self._loop.call_later(self.config.every_s, self._tick)
+        if self._watch.look(self.clock.now_s()):
+            self._tell()
         self._seal()
 
     def _seal(self, *, empty: bool = False) -> None:
@@ -245,7 +265,7 @@ class Journal(Provider, Observable):
                 await self._loop.run_in_executor(self._thread, commit)
                 break
             except (OSError, StateError) as error:
-                self._say(_what(error))
+                self._say(_shortage(error))
                 if self._ending:
                     self._give_up(error)
                     return
@@ -254,7 +274,7 @@ class Journal(Provider, Observable):
         self._writing = None
         for durable in self._after:
             durable(group.number)
-        self._say("")
+        self._say(None)
         if self.config.is_reached(self._work) or self._hurried:
             self._seal()
 
@@ -285,8 +305,8 @@ class Journal(Provider, Observable):
             if not future.done():
                 future.set_exception(error)
 
-    def _say(self, trouble: str) -> None:
-        self.trouble = trouble
+    def _say(self, refusal: Shortage | None) -> None:
+        self._refusal = refusal
         self._tell()
 
     async def checkpoint(self) -> Committed:
@@ -311,7 +331,8 @@ class Journal(Provider, Observable):
             await self._end(ended=state == "done")
         except (OSError, StateError) as error:
             # Nobody watches any more: to wait for room would look like hanging.
-            raise JournalError(f"{_what(error)}. Nothing is lost; make room, then `whimbrel resume`") from error
+            lack = _shortage(error)
+            raise JournalError(f"{lack.explain(self.config.directory)}. Nothing is lost. {lack.remedy}") from error
 
     async def _end(self, *, ended: bool) -> None:
         await self.checkpoint()
@@ -359,6 +380,6 @@ def _describe(counters: Counters, at_s: float, state: str, done: Committed) -> C
     return msgspec.structs.replace(done, counters=counters, at_s=at_s, state=state)
 
 
-def _what(error: OSError | StateError) -> str:
-    """An error of the disk in its own words."""
-    return (isinstance(error, OSError) and error.strerror) or str(error)
+def _shortage(error: OSError | StateError) -> Shortage:
+    """What an error of the disk means."""
+    return shortage_of(error) if isinstance(error, OSError) else Shortage("disk", str(error))

@@ -9,6 +9,18 @@ from whimbrel.job.progress import Progress
 
 _BUSY: Final = 0.95
 """Of one core."""
+_LACKS: Final = {
+    "directory": (
+        "the crawl's directory takes no data",
+        "see that it is there and can be written to: the crawl goes on by itself, and nothing is lost",
+    ),
+    "open-files": (
+        "this machine has no file descriptors left",
+        "the crawl goes on by itself when there are some; or stop it and raise the limit: ulimit -n",
+    ),
+    "memory": ("this machine has no memory left", "the crawl goes on by itself when there is some"),
+    "certificates": ("no TLS connection can be made", "see that the trusted certificates can be read (--ca)"),
+}
 _DISK_NEAR: Final = 4
 """Times the reserve."""
 _MEMORY_NEAR: Final = 0.85
@@ -51,8 +63,17 @@ def warnings(now: Vitals) -> list[Warning_]:
     return [found for judge in _JUDGES if (found := judge(now)) is not None]
 
 
+def _machine(now: Vitals) -> Warning_ | None:
+    """What this machine lacks besides disk space."""
+    lacks = now.progress.lacks
+    if lacks in ("", "disk"):
+        return None
+    cause, remedy = _LACKS[lacks]
+    return Warning_("machine-short", f"{cause}: {now.progress.trouble}", remedy)
+
+
 def _disk(now: Vitals) -> Warning_ | None:
-    if now.progress.trouble:
+    if now.progress.lacks == "disk":
         return Warning_(
             "disk-full",
             f"the disk takes no data: {now.progress.trouble}",
@@ -145,5 +166,5 @@ def _processor(now: Vitals) -> Warning_ | None:
 
 
 _JUDGES: Final[tuple[Callable[[Vitals], Warning_ | None], ...]] = (
-    *(_disk, _memory, _robots, _dns, _trap, _polite, _processor),
+    *(_machine, _disk, _memory, _robots, _dns, _trap, _polite, _processor),
 )

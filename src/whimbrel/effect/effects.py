@@ -12,7 +12,8 @@ from whimbrel.dedupe.api import ContentSeen, FirstCapture
 from whimbrel.effect.capture import captures_of
 from whimbrel.effect.counting import Counting
 from whimbrel.effect.scope_lead import ScopeLeads
-from whimbrel.fetch.api import ABANDONED, Exchange
+from whimbrel.fetch.api import Exchange
+from whimbrel.fetch.trouble import Fault
 from whimbrel.flow import Config, Metric, Needs, Provider
 from whimbrel.frontier.api import Frontier
 from whimbrel.outcome import Outcome, asks_to_slow_down
@@ -25,6 +26,7 @@ from whimbrel.result.rows import host_row
 from whimbrel.result.work import SettledVisit
 from whimbrel.route.distributor import Routed
 from whimbrel.route.router import Route, Router
+from whimbrel.shortage import Shortage
 from whimbrel.url import Url
 from whimbrel.visit import Discovered, HostName, Request, Visit, VisitResult
 
@@ -110,8 +112,9 @@ class Effects(Provider):
     def _apply(self, routed: Routed) -> None:
         parsed = routed.parsed
         visit, exchange = parsed.visit, parsed.exchange
-        if exchange.trouble == ABANDONED:
+        if exchange.trouble.fault is Fault.LOCAL:
             self.frontier.abandon(visit)
+            self._report(exchange.shortage)
             return
         wait_s = self._wait_s(parsed)
         outcome, reason, earlier = Outcome.RETRY, parsed.reason, None
@@ -242,8 +245,13 @@ class Effects(Provider):
             self.journal.abandon()
             raise
 
-    def unqualified(self, name: HostName) -> None:
+    def unqualified(self, name: HostName, shortage: Shortage | None = None) -> None:
         self.frontier.unqualified(name)
+        self._report(shortage)
+
+    def _report(self, shortage: Shortage | None) -> None:
+        if shortage is not None:
+            self.journal.pause_for(shortage)
 
 
 def _result_of(exchange: Exchange, outcome: Outcome, reason: str, retry_after_s: float) -> VisitResult:

@@ -1,10 +1,12 @@
 """The contracts and messages of fetching."""
 
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Protocol
 
 import msgspec
 
+from whimbrel.fetch.trouble import Trouble
+from whimbrel.shortage import Shortage
 from whimbrel.url import Url
 from whimbrel.visit import Request, Visit
 
@@ -53,10 +55,14 @@ class Response(msgspec.Struct, frozen=True, gc=False):
 
 
 class Exchange(msgspec.Struct, frozen=True, gc=False):
-    """One request and what came of it. Without a response, `trouble` is the reason of the failed try."""
+    """One request and what came of it. Without a response, `trouble` says why.
+
+    Trouble of the server or the network is the reason of a failed try. Trouble of our own (`Trouble.ABANDONED`) means
+    that the visit did not happen: it counts for nothing, and `shortage` is what this machine lacked, if anything.
+    """
 
     response: Response | None
-    trouble: str
+    trouble: Trouble
     connected: bool
     """Whether the address answered at all: false for `refused`, `unreachable`, `tls` and time-outs before a
     connection."""
@@ -67,10 +73,7 @@ class Exchange(msgspec.Struct, frozen=True, gc=False):
     started_s: float
     """Wall clock."""
     elapsed_s: float
-
-
-ABANDONED: Final = "abandoned"
-"""The trouble of an exchange that we ended ourselves, for no fault of the server: the visit did not happen."""
+    shortage: Shortage | None = None
 
 
 class Fetched(msgspec.Struct, frozen=True, gc=False):

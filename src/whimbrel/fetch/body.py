@@ -5,9 +5,13 @@ import tempfile
 from typing import Final
 
 from whimbrel.fetch.api import Body
+from whimbrel.fetch.spill_space import SpillSpace
+from whimbrel.shortage import Shortage, shortage_of
 
 _PIECE_BYTES: Final = 1 << 30
 """Linux moves at most 2 GiB in one call."""
+_STEP_BYTES: Final = 1 << 18
+"""Space is taken in steps of this size, so that the system is not asked for every piece."""
 
 
 class MemoryDocument:
@@ -34,11 +38,13 @@ class MemoryDocument:
 class SpilledDocument:
     """Meets `api.Body`. Owns a descriptor of a file that has no name, so nothing is left after a crash."""
 
-    __slots__ = ("_descriptor", "_size")
+    __slots__ = ("_descriptor", "_size", "_space", "_taken")
 
-    def __init__(self, descriptor: int, size: int) -> None:
+    def __init__(self, descriptor: int, size: int, space: SpillSpace, taken: int) -> None:
         self._descriptor = descriptor
         self._size = size
+        self._space = space
+        self._taken = taken
 
     @property
     def size(self) -> int:
@@ -60,6 +66,7 @@ class SpilledDocument:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
+            self._space.give_back(self._taken)
 
     def __del__(self) -> None:
         self.close()
@@ -71,12 +78,18 @@ class Collector:
     `write` is called by libcurl for every 16 KB: small bodies cost it a sum, a comparison and an append.
     """
 
-    __slots__ = ("_chunks", "_descriptor", "_directory", "_easy", "_max_bytes", "_spill_bytes", "size", "truncated")
+    __slots__ = (
+        *("_chunks", "_descriptor", "_directory", "_easy", "_max_bytes", "_space", "_spill_bytes", "_taken"),
+        *("shortage", "size", "truncated"),
+    )
 
-    def __init__(self, max_bytes: int, spill_bytes: int, directory: str) -> None:
+    def __init__(self, max_bytes: int, spill_bytes: int, directory: str, space: SpillSpace) -> None:
         self._max_bytes = max_bytes
         self._spill_bytes = spill_bytes
         self._directory = directory or None
+        self._space = space
+        self._taken = 0
+        """Bytes of the disk that are accounted for."""
         self._chunks: list[bytes] = []
         self._descriptor = -1
         self._easy = min(max_bytes, spill_bytes)
@@ -84,6 +97,8 @@ class Collector:
         self.size = 0
         self.truncated = False
         """The body went on beyond the limit."""
+        self.shortage: Shortage | None = None
+        """Why the body could not be kept: what came of it says nothing about the server."""
 
     def write(self, data: bytes) -> int | None:
         """None: taken. 0: no more is wanted, or the disk has no room; libcurl then ends the transfer."""
@@ -98,8 +113,9 @@ class Collector:
         """The body as a document, which belongs to the caller; the next body may come."""
         document: Body
         if self._descriptor >= 0:
-            document = SpilledDocument(self._descriptor, self.size)
+            document = SpilledDocument(self._descriptor, self.size, self._space, self._taken)
             self._descriptor = -1
+            self._taken = 0
         else:
             document = MemoryDocument(b"".join(self._chunks))
         self.clear()
@@ -110,16 +126,22 @@ class Collector:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+        if self._taken:
+            self._space.give_back(self._taken)
+            self._taken = 0
         self._chunks.clear()
         self._easy = min(self._max_bytes, self._spill_bytes)
         self.size = 0
         self.truncated = False
+        self.shortage = None
 
     def _write_large(self, data: bytes) -> int | None:
         kept = data[: self._max_bytes - self.size]
         try:
             self._keep(kept)
-        except OSError:
+        except OSError as error:
+            # Next time it needs to have room for more than this, or it would come to the same end.
+            self.shortage = shortage_of(error, 2 * min(self._max_bytes, 2 * (self.size + len(kept))))
             return 0
         if len(kept) < len(data):
             self.truncated = True
@@ -127,7 +149,13 @@ class Collector:
         return None
 
     def _keep(self, data: bytes) -> None:
-        if self._descriptor < 0 and self.size + len(data) > self._spill_bytes:
+        size = self.size + len(data)
+        spills = self._descriptor >= 0 or size > self._spill_bytes
+        if spills and size > self._taken:
+            more = -(-(size - self._taken) // _STEP_BYTES) * _STEP_BYTES
+            self._space.take(more)
+            self._taken += more
+        if spills and self._descriptor < 0:
             with tempfile.TemporaryFile(dir=self._directory, buffering=0) as file:
                 self._descriptor = os.dup(file.fileno())
             self._easy = -1
@@ -137,7 +165,7 @@ class Collector:
             _write_all(self._descriptor, data)
         else:
             self._chunks.append(data)
-        self.size += len(data)
+        self.size = size
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

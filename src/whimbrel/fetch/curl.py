@@ -1,16 +1,19 @@
 """The transport on libcurl."""
 
 import asyncio
+import tempfile
 from functools import partial
 from typing import Any
 
 from whimbrel.clock import Clock
-from whimbrel.fetch.api import ABANDONED, Done, Exchange, Traffic
+from whimbrel.fetch.api import Done, Exchange, Traffic
 from whimbrel.fetch.curl_loop import CurlLoop
 from whimbrel.fetch.curl_option import CurlConfig, check_files
-from whimbrel.fetch.handle import PRIVATE, Handle
+from whimbrel.fetch.handle import Handle
 from whimbrel.fetch.network import Networks
 from whimbrel.fetch.patience import Patience
+from whimbrel.fetch.spill_space import SpillSpace
+from whimbrel.fetch.trouble import Trouble
 from whimbrel.flow import Metric, Needs, Provider
 from whimbrel.visit import Request
 
@@ -35,6 +38,7 @@ class CurlTransport(Provider):
         super().__init__(config)
         self._networks = Networks(self.config.allow_networks)
         self._patience = Patience(self.config)
+        self._space = SpillSpace(self.config.spill_directory or tempfile.gettempdir(), self.config.spill_reserve_bytes)
         self._busy: dict[Any, Handle] = {}
         """Handles whose exchange is under way, by their pycurl object."""
         self._free: list[Handle] = []
@@ -45,7 +49,7 @@ class CurlTransport(Provider):
         self._loop = asyncio.get_running_loop()
         check_files(self.config)
         # A first handle now: a configuration that libcurl refuses is an error here and not in the first visit.
-        self._free.append(Handle(self.config, self._networks, self.clock))
+        self._free.append(Handle(self.config, self._networks, self.clock, self._space))
         self._curl_loop = CurlLoop(self._loop, self.config.kept, self._ended)
 
     def reconfigure(self, config: CurlConfig) -> None:
@@ -62,7 +66,7 @@ class CurlTransport(Provider):
             self._sweeping.cancel()
         for handle in tuple(self._busy.values()):
             curl_loop.multi.remove_handle(handle.curl)
-            self._land(handle, handle.exchange(0, "", ABANDONED))
+            self._land(handle, handle.exchange(0, "", Trouble.ABANDONED))
         # Connections belong to the multi handle and must go first: they may still call into a handle.
         curl_loop.close()
         for handle in self._free:
@@ -89,7 +93,7 @@ class CurlTransport(Provider):
         except asyncio.CancelledError:
             # It may have landed meanwhile, and its handle may be on another errand.
             if handle is not None and handle.done is done and handle.curl in self._busy:
-                self._stop(handle, ABANDONED)
+                self._stop(handle, Trouble.ABANDONED)
             raise
 
     def _begin(
@@ -98,12 +102,12 @@ class CurlTransport(Provider):
         if self._curl_loop is None:
             raise RuntimeError("the transport is not open")
         if not self._networks.allows(address):
-            refused = Exchange(None, PRIVATE, False, address, b"", self.clock.wall_s(), 0.0)  # noqa: FBT003
+            refused = Exchange(None, Trouble.PRIVATE_ADDRESS, False, address, b"", self.clock.wall_s(), 0.0)  # noqa: FBT003
             self._loop.call_soon(done, refused)
             return None
         if len(self._busy) >= self.config.connections:
             raise RuntimeError(f"more than {self.config.connections} exchanges at once; raise `connections`")
-        handle = self._free.pop() if self._free else Handle(self.config, self._networks, self.clock)
+        handle = self._free.pop() if self._free else Handle(self.config, self._networks, self.clock, self._space)
         handle.aim(request, address, done, traffic, fresh=fresh)
         self._busy[handle.curl] = handle
         self._curl_loop.multi.add_handle(handle.curl)
@@ -117,7 +121,7 @@ class CurlTransport(Provider):
             self._curl_loop.multi.remove_handle(curl)
             self._land(handle, handle.exchange(code, message))
 
-    def _stop(self, handle: Handle, trouble: str) -> None:
+    def _stop(self, handle: Handle, trouble: Trouble) -> None:
         """End an exchange from our side. libcurl closes the connection, as something may still come on it."""
         if self._curl_loop is not None:
             self._curl_loop.multi.remove_handle(handle.curl)

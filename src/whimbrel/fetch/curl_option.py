@@ -62,6 +62,8 @@ class CurlConfig(Config, frozen=True):
     """Where bodies go that are larger than `spill_bytes`; empty: the system's directory for temporary files."""
     spill_bytes: int = 131_072
     """Larger bodies go to an unnamed file instead of memory."""
+    spill_reserve_bytes: int = 0
+    """Free disk space that such bodies leave alone; in a crawl the journal's reserve."""
     connections: int = 1_024
     """The most exchanges under way at once, of all who use the transport."""
     kept: int = 200

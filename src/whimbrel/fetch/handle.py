@@ -1,9 +1,8 @@
 """One libcurl handle, and the exchange that it makes at the moment."""
 
-import errno
 import os
 import socket
-from typing import Any, Final
+from typing import Any
 
 import pycurl
 
@@ -15,12 +14,10 @@ from whimbrel.fetch.curl_option import CurlConfig, constant_options
 from whimbrel.fetch.head import ResponseHead, read_head, request_head
 from whimbrel.fetch.network import Networks
 from whimbrel.fetch.request_header import curl_lines, header_lines
-from whimbrel.fetch.trouble import trouble_of
+from whimbrel.fetch.spill_space import SpillSpace
+from whimbrel.fetch.trouble import Trouble, socket_shortage, trouble_of
+from whimbrel.shortage import Shortage, shortage_of
 from whimbrel.visit import Request
-
-PRIVATE: Final = "private-address"
-TOO_LARGE: Final = "header-too-large"
-_NO_SOCKET: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class Handle:
@@ -47,11 +44,12 @@ class Handle:
             "_repeated",
             "_request",
             "_sent",
+            "_shortage",
         ),
         *("_began_s", "_started_s", "asked_s", "body", "curl", "done", "lines", "mark"),
     )
 
-    def __init__(self, config: CurlConfig, networks: Networks, clock: Clock) -> None:
+    def __init__(self, config: CurlConfig, networks: Networks, clock: Clock, space: SpillSpace) -> None:
         self._config = config
         self._networks = networks
         self._clock = clock
@@ -64,7 +62,7 @@ class Handle:
         """What is sent is not known beforehand: libcurl must tell, which costs time."""
         self.lines: list[bytes] = []
         """Header lines as they come, the empty one and interim heads included."""
-        self.body = Collector(config.max_bytes, config.spill_bytes, config.spill_directory)
+        self.body = Collector(config.max_bytes, config.spill_bytes, config.spill_directory, space)
         self.curl = pycurl.Curl()
         self._fresh = False
         for option, value in constant_options(config).items():
@@ -101,7 +99,8 @@ class Handle:
         self._traffic = traffic
         self.asked_s = 0.0
         self.mark: tuple[float, int, float, int] | None = None
-        self._refused = ""
+        self._refused = Trouble.NONE
+        self._shortage: Shortage | None = None
         self._repeated = False
         self._sent = b""
         self._started_s = self._clock.wall_s()
@@ -124,14 +123,14 @@ class Handle:
         if not plain:
             curl.setopt(pycurl.CUSTOMREQUEST, request.method)
 
-    def exchange(self, code: int, message: str, trouble: str = "") -> Exchange:
+    def exchange(self, code: int, message: str, trouble: Trouble = Trouble.NONE) -> Exchange:
         """What came of it. `trouble` when we ended it ourselves; else `code` and `message` are libcurl's."""
-        response = None
+        response, shortage = None, None
         if not trouble:
             if code == 0 or self.body.truncated:
                 response, trouble = self._response()
             else:
-                trouble = self._trouble(code, message)
+                trouble, shortage = self._trouble(code, message)
         asked = self.asked_s > 0
         exchange = Exchange(
             response,
@@ -141,6 +140,7 @@ class Handle:
             self._request_head() if asked else b"",
             self._started_s,
             self._clock.now_s() - self._began_s,
+            shortage,
         )
         if response is None:
             self.body.clear()
@@ -153,26 +153,31 @@ class Handle:
         self.body.clear()
         self.curl.close()
 
-    def _response(self) -> tuple[Response | None, str]:
+    def _response(self) -> tuple[Response | None, Trouble]:
         lines, body = self.lines, self.body
         if sum(map(len, lines)) > self._config.max_header_bytes:
-            return None, TOO_LARGE
+            return None, Trouble.HEADER_TOO_LARGE
         found: ResponseHead | None = read_head(lines)
         if found is None:
-            return None, "bad-http"
+            return None, Trouble.BAD_HTTP
         status, head, version, headers = found
         truncated = "length" if body.truncated else ""
-        return Response(status, head, version, headers, body.finish(), truncated), ""
+        return Response(status, head, version, headers, body.finish(), truncated), Trouble.NONE
 
-    def _trouble(self, code: int, message: str) -> str:
+    def _trouble(self, code: int, message: str) -> tuple[Trouble, Shortage | None]:
+        """Whose fault it is. What this machine lacks comes first: it explains all that follows."""
+        shortage = self.body.shortage or self._shortage
+        if shortage is not None:
+            return Trouble.ABANDONED, shortage
         if self._repeated:
-            return "reset"
+            return Trouble.RESET, None
         if self._refused:
-            return self._refused
+            return self._refused, None
         has_head = b"\r\n" in self.lines
         if not has_head and sum(map(len, self.lines)) > self._config.max_header_bytes:
-            return TOO_LARGE
-        return trouble_of(code, message, self.curl.getinfo(pycurl.OS_ERRNO), has_head=has_head)
+            return Trouble.HEADER_TOO_LARGE, None
+        found = trouble_of(code, message, self.curl.getinfo(pycurl.OS_ERRNO), has_head=has_head)
+        return (Trouble.ABANDONED, found) if isinstance(found, Shortage) else (found, None)
 
     def _request_head(self) -> bytes:
         if not self._exact:
@@ -196,14 +201,23 @@ class Handle:
             self._repeated = True
             return int(pycurl.SOCKET_BAD)
         if not self._config.proxy and not self._networks.allows(address.addr[0]):
-            self._refused = PRIVATE
+            self._refused = Trouble.PRIVATE_ADDRESS
             return int(pycurl.SOCKET_BAD)
         try:
-            return _Opened(socket.socket(address.family, address.socktype, address.protocol).detach())
+            made = socket.socket(address.family, address.socktype, address.protocol)
         except OSError as error:
             # Our own lack of descriptors is not the server's refusal.
-            self._refused = f"error-{pycurl.E_COULDNT_CONNECT}" if error.errno in _NO_SOCKET else "unreachable"
+            self._shortage = socket_shortage(error)
+            self._refused = Trouble.UNREACHABLE
             return int(pycurl.SOCKET_BAD)
+        opened = _Opened(made.detach())
+        try:
+            # pycurl makes a copy, and if it cannot, libcurl takes that for a refusal.
+            os.close(os.dup(opened.fileno()))
+        except OSError as error:
+            self._shortage = shortage_of(error)
+            return int(pycurl.SOCKET_BAD)
+        return opened
 
     def _see(self, kind: int, data: bytes) -> None:
         if kind == pycurl.INFOTYPE_HEADER_OUT:

@@ -4,6 +4,7 @@ from typing import Final
 
 from whimbrel.fetch.curl_option import CurlConfig
 from whimbrel.fetch.handle import Handle
+from whimbrel.fetch.trouble import Trouble
 
 _INTERVAL_S: Final = 1.0
 _STEPS: Final = 5
@@ -18,27 +19,27 @@ class Patience:
         limits = (config.first_byte_timeout_s, config.idle_timeout_s, config.min_speed_window_s)
         self.interval_s = max(0.01, min(_INTERVAL_S, min(limits) / _STEPS))
 
-    def verdict(self, handle: Handle, now_s: float) -> str:
-        """The trouble of an exchange that has been waited for long enough; empty for the others."""
+    def verdict(self, handle: Handle, now_s: float) -> Trouble:
+        """The trouble of an exchange that has been waited for long enough; `NONE` for the others."""
         config = self._config
         if not handle.asked_s:
-            return ""  # Not connected yet: libcurl's own limit.
+            return Trouble.NONE  # Not connected yet: libcurl's own limit.
         if not handle.lines:
-            return "timeout" if now_s - handle.asked_s > config.first_byte_timeout_s else ""
+            return Trouble.TIMEOUT if now_s - handle.asked_s > config.first_byte_timeout_s else Trouble.NONE
         received = handle.body.size + len(handle.lines)
         if handle.mark is None:
             handle.mark = (now_s, received, now_s, received)
-            return ""
+            return Trouble.NONE
         moved_s, last, window_s, at_window = handle.mark
         if received > last:
             moved_s = now_s
         elif now_s - moved_s > config.idle_timeout_s:
-            return "timeout"
+            return Trouble.TIMEOUT
         if now_s - window_s >= config.min_speed_window_s:
             if received - at_window >= config.min_bytes_per_s * (now_s - window_s):
                 window_s, at_window = now_s, received
             elif now_s - moved_s < config.min_speed_window_s / 2:
-                return "too-slow"
+                return Trouble.TOO_SLOW
             # Else it does not move at all: the window stays open until it does, or until it has been idle too long.
         handle.mark = (moved_s, received, window_s, at_window)
-        return ""
+        return Trouble.NONE

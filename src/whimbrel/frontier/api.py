@@ -8,12 +8,12 @@ import msgspec
 from whimbrel.frontier.entry import QueueEntry
 from whimbrel.frontier.pace import Pace
 from whimbrel.qualify.api import HostDue, Qualification, RequestGate
+from whimbrel.shortage import Shortage
 from whimbrel.state.slot import SlotChunk
 from whimbrel.url import Url
 from whimbrel.visit import Discovered, HostName, Visit, VisitResult
 
 __all__ = [
-    "DISK",
     "OPERATOR",
     "CommitStatus",
     "Discovered",
@@ -31,9 +31,8 @@ __all__ = [
 ]
 
 OPERATOR: Final = "operator"
-"""The gate is closed because the crawl was paused by its operator."""
-DISK: Final = "disk"
-"""The gate is closed because the disk takes no data."""
+"""The gate is closed because the crawl was paused by its operator. The other reasons are resources that this machine
+lacks (`shortage.py`)."""
 
 
 class UrlSeen(Protocol):
@@ -342,11 +341,11 @@ class CommitStatus(Protocol):
         """Nothing more may be let out before the last commit is done."""
 
     @property
-    def trouble(self) -> str:
-        """What the disk refuses, for people; empty when all is well."""
+    def shortage(self) -> Shortage | None:
+        """What this machine lacks, so that no request may begin; None when all is well."""
 
     def listen(self, changed: Callable[[], None]) -> None:
-        """Call back when a commit is done or has trouble."""
+        """Call back when a commit is done, or when a shortage begins or ends."""
 
     def unlisten(self, changed: Callable[[], None]) -> None:
         """End one `listen`."""

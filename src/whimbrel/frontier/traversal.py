@@ -4,7 +4,7 @@ import asyncio
 from typing import Protocol
 
 from whimbrel.flow import Async, Config, Needs, Out
-from whimbrel.frontier.api import DISK, CommitStatus, Frontier, Gate, Termination
+from whimbrel.frontier.api import CommitStatus, Frontier, Gate, Termination
 from whimbrel.qualify.api import HostDue
 from whimbrel.visit import Visit
 
@@ -15,8 +15,8 @@ class Refusals(Protocol):
 
 
 class Traversal(Async):
-    """While the commit is behind nothing is let out: this is the crawl's back-pressure. While the disk takes no data
-    the gate is closed, so that robots.txt is not asked for either.
+    """While the commit is behind nothing is let out: this is the crawl's back-pressure. While this machine
+    lacks something the gate is closed, so that robots.txt is not asked for either.
 
     The gate admits requests while a traversal runs. When one is drained the gate is shut; the next one, if a change of
     the job replaces it, admits them again.
@@ -35,6 +35,8 @@ class Traversal(Async):
         self._due: HostDue | None = None
         """A host that the qualifier has had no room for yet."""
         self._watched: Termination | None = None
+        self._closed_for = ""
+        """The resource for whose lack it has closed the gate."""
 
     async def run(self) -> None:
         self.gate.admit()
@@ -83,10 +85,13 @@ class Traversal(Async):
         return True
 
     def _journal_changed(self) -> None:
-        if self.journal.trouble:
-            self.gate.close_for(DISK)
-        else:
-            self.gate.reopen_for(DISK)
+        shortage = self.journal.shortage
+        reason = "" if shortage is None else shortage.resource
+        if reason:
+            self.gate.close_for(reason)
+        if self._closed_for not in ("", reason):
+            self.gate.reopen_for(self._closed_for)
+        self._closed_for = reason
         self.activity.set()
 
     def _watch(self, termination: Termination | None) -> None:

@@ -24,6 +24,7 @@ from whimbrel.job.run_result import RunResult
 from whimbrel.job.seed import require_seed
 from whimbrel.job.stop import StopRequest
 from whimbrel.job.stored import keep_job
+from whimbrel.shortage import Shortage
 from whimbrel.state.lock import check_unlocked
 from whimbrel.state.rocks import RocksState
 
@@ -153,24 +154,28 @@ def last_commit(directory: Path) -> Committed:
 
 async def _watch(running: LiveCrawl) -> None:
     """Show progress, tell of trouble, and stop at the limits on time and bytes."""
-    trouble = ""
+    lacked = ""
     while True:
         await asyncio.sleep(_PROGRESS_S)
         progress = running.progress()
         if progress is None:
             continue
         running.show(progress)
-        if progress.trouble != trouble:
-            trouble = progress.trouble
-            running.say(_advice(trouble, running.directory) if trouble else "the disk takes data again: going on")
+        if progress.lacks != lacked:
+            shortage, before, lacked = running.journal.shortage, lacked, progress.lacks
+            running.say(_over(before) if shortage is None else _advice(shortage, running.directory))
         reached = limit_reached(running.given, progress)
         if reached and running.job.state == "running":
             running.say(f"stopping: {reached} is reached")
             running.job.stop()
 
 
-def _advice(trouble: str, directory: Path) -> str:
-    return (
-        f"paused: {directory} cannot be written to ({trouble}). Nothing is lost. Make room there and the crawl goes "
-        "on by itself; or stop it and move the directory, then `whimbrel resume` it"
-    )
+def _advice(shortage: Shortage, directory: Path) -> str:
+    return f"paused: {shortage.explain(directory)}. Nothing is lost. {shortage.remedy}"
+
+
+def _over(resource: str) -> str:
+    """A shortage has ended."""
+    if resource in ("disk", "directory"):
+        return "the disk takes data again: going on"
+    return f"this machine has {resource.replace('-', ' ')} again: going on"

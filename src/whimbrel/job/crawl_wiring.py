@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from whimbrel.commit.journal import JournalConfig
 from whimbrel.flow import ComponentSpec, ProviderSpec, Registry
 from whimbrel.flow.component import Part
 from whimbrel.flow.wiring import Wiring
@@ -147,6 +148,7 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
             "connections": options.connections + _QUALIFYING,
             "kept": max(_FEWEST_KEPT, options.connections * 5 // 4),  # Some for hosts between two visits.
             "spill_directory": str(directory),
+            "spill_reserve_bytes": options.set.get("journal", {}).get("reserve_bytes", JournalConfig().reserve_bytes),
         },
     }
 

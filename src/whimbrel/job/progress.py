@@ -10,14 +10,18 @@ import msgspec
 from whimbrel.commit.committed import Committed
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.journal import Journal
-from whimbrel.frontier.api import DISK, OPERATOR, Frontier
+from whimbrel.frontier.api import OPERATOR, Frontier
 
 _WINDOW_S: Final = 10.0
 HANDLED_WELL: Final = ("ok", "filter-error")
 """How it went where handlers themselves did not fail."""
 _CLOSED_FOR: Final = {
     OPERATOR: "the operator, who paused it (`whimbrel control DIR unpause`)",
-    DISK: "the disk, which takes no data",
+    "disk": "the disk, which takes no data",
+    "directory": "the crawl's directory, which takes no data",
+    "open-files": "this machine, which has no file descriptors left",
+    "memory": "this machine, which has no memory left",
+    "certificates": "the trusted certificates, which cannot be read",
 }
 
 
@@ -59,6 +63,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """A guess at the time until the queue is empty; None when nobody can tell."""
     trouble: str = ""
     """What holds the crawl up: a full disk, for example."""
+    lacks: str = ""
+    """What this machine lacks then: `disk`, `directory`, `open-files`, `memory` or `certificates`."""
     queues: dict[str, int] = {}
     """Items in each connector."""
 
@@ -83,7 +89,7 @@ class ProgressMeter:
 
     def measure(self, frontier: Frontier, journal: Journal, queues: Mapping[str, int], connections: int) -> Progress:
         now_s = time.monotonic()
-        counters = journal.counters
+        counters, shortage = journal.counters, journal.shortage
         visited = counters.visits
         self._history.append((now_s, visited, time.process_time()))
         while now_s - self._history[0][0] > _WINDOW_S:
@@ -102,7 +108,8 @@ class ProgressMeter:
             hosts=frontier.hosts,
             bound_by=_bound_by(frontier, journal, connections),
             left_s=frontier.queued / rate if rate > 0 else None,
-            trouble=journal.trouble,
+            trouble="" if shortage is None else shortage.cause,
+            lacks="" if shortage is None else shortage.resource,
             queues=dict(queues),
         )
 

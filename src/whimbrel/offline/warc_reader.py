@@ -10,6 +10,7 @@ from whimbrel.dedupe.api import FirstCapture
 from whimbrel.fetch.api import Exchange, Fetched, Response
 from whimbrel.fetch.body import MemoryDocument
 from whimbrel.fetch.head import read_head
+from whimbrel.fetch.trouble import Trouble
 from whimbrel.flow import Async, Config, Needs, Out
 from whimbrel.offline.foreign_warc import ForeignRecord, WarcPosition, record_at, records
 from whimbrel.offline.record_capture import record_capture
@@ -19,7 +20,7 @@ ACTOR: Final = "import"
 _YIELD_EVERY: Final = 16
 
 
-class ImportedExchange(Exchange, frozen=True, gc=False):
+class ImportedExchange(Exchange, frozen=True, gc=False, kw_only=True):
     """An exchange that another program made, as its record tells of it."""
 
     record: ForeignRecord
@@ -116,7 +117,7 @@ class WarcReader(Async):
             return None
         exchange = ImportedExchange(
             response=response,
-            trouble="",
+            trouble=Trouble.NONE,
             connected=True,
             address=record.address,
             request_head=record.request_head,

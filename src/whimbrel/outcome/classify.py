@@ -3,6 +3,7 @@
 from typing import Final
 
 from whimbrel.fetch.api import Exchange, Response
+from whimbrel.fetch.trouble import Fault
 from whimbrel.outcome.duplicate import is_comparable
 from whimbrel.outcome.redirect import REDIRECTS, classify_redirect
 from whimbrel.outcome.retry_after import asked_wait_s
@@ -11,10 +12,6 @@ from whimbrel.outcome.verdict import Verdict
 from whimbrel.url import Url
 
 _DENIALS: Final = frozenset(("robots", "robots-unreachable", "blocked"))
-_PASSING: Final = frozenset(
-    ("dns", "refused", "unreachable", "timeout", "too-slow", "reset", "closed", "cut", "bad-http", "tls")
-)
-"""Troubles that may be gone at the next try. Not among them: what we refuse to do, and headers without end."""
 _LASTING: Final = frozenset((501, 505))
 """Server errors that say it will never work (RFC 9110 §15.6)."""
 _BUSY: Final = frozenset((408, 425, 429))
@@ -22,10 +19,14 @@ _BUSY: Final = frozenset((408, 425, 429))
 
 def classify(url: Url, exchange: Exchange, redirects: int) -> Verdict:
     """The verdict on an exchange that brought no document (`classify_document`): everything but 2xx. `redirects` in a
-    row led to this URL."""
+    row led to this URL. Trouble of our own makes no outcome: the visit
+    is still to be made."""
     response = exchange.response
     if response is None:
-        return Verdict(Outcome.FAILED, exchange.trouble, passing=exchange.trouble in _PASSING)
+        trouble = exchange.trouble
+        if trouble.fault is Fault.LOCAL:
+            return Verdict(Outcome.RETRY, trouble)
+        return Verdict(Outcome.FAILED, trouble, passing=trouble.fault is Fault.NETWORK)
     status = response.status
     reason = f"http-{status}"
     if status == 304:

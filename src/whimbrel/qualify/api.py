@@ -5,6 +5,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from whimbrel.fetch.api import Traffic
+from whimbrel.shortage import Shortage
 from whimbrel.visit import HostName
 
 Standing = Literal["qualified", "disqualified", "for-good"]
@@ -50,6 +51,14 @@ class HostBlocked(Exception):
         self.site = site
 
 
+class NotAsked(Exception):
+    """A request was abandoned for reasons of our own: nothing is known of the host."""
+
+    def __init__(self, shortage: Shortage | None) -> None:
+        super().__init__("the exchange was abandoned" if shortage is None else shortage.cause)
+        self.shortage = shortage
+
+
 class RequestGate(Traffic, Protocol):
     """Lets the qualifier make a request, by the same clocks as every visit."""
 
@@ -93,5 +102,5 @@ class QualificationSink(Protocol):
         """The addresses of a qualified host were asked for again, and nothing else. `found` has new ones, or is a
         disqualification because there are none. It comes without the text of robots.txt, which stays what it was."""
 
-    def unqualified(self, host: HostName) -> None:
-        """Nothing was found out: it waits until it may be asked again."""
+    def unqualified(self, host: HostName, shortage: Shortage | None = None) -> None:
+        """Nothing was found out: it waits until it may be asked again. `shortage`: what this machine lacked."""

@@ -5,7 +5,7 @@ import asyncio
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import Resolver, Transport
 from whimbrel.flow import Async, Delivery, In, Needs
-from whimbrel.qualify.api import GateShut, HostBlocked, HostDue, QualificationSink, RequestGate
+from whimbrel.qualify.api import GateShut, HostBlocked, HostDue, NotAsked, QualificationSink, RequestGate
 from whimbrel.qualify.procedure import Procedure
 from whimbrel.qualify.robots_policy import QualifyConfig
 from whimbrel.url import Domains
@@ -64,5 +64,7 @@ class Qualifier(Async):
             found = await procedure.qualify(due.host, due.before, without_robots=due.without_robots)
         except (GateShut, HostBlocked):  # The host stays queued, and its turn comes again.
             self.hosts.unqualified(due.host)
+        except NotAsked as ours:
+            self.hosts.unqualified(due.host, ours.shortage)
         else:
             self.hosts.qualified(due.host, found)

@@ -9,9 +9,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from whimbrel.fetch.api import Exchange, Resolver, Transport
+from whimbrel.fetch.trouble import Fault, Trouble
 from whimbrel.outcome import Outcome, asked_wait_s
 from whimbrel.outcome.redirect import REDIRECTS, classify_redirect
-from whimbrel.qualify.api import HostBlocked, RequestGate
+from whimbrel.qualify.api import HostBlocked, NotAsked, RequestGate
 from whimbrel.qualify.robots_body import robots_text
 from whimbrel.url import Domains, Url, parse
 from whimbrel.visit import HostName, Request
@@ -67,7 +68,8 @@ class RobotsFetcher:
         self._domains = domains
 
     async def fetch(self, host: HostName, address: str, *, max_redirects: int, max_bytes: int) -> RobotsFinding:
-        """robots.txt of a host, asked for at one of its addresses."""
+        """robots.txt of a host, asked for at one of its addresses. Raises NotAsked when that came to nothing through a
+        fault of our own."""
         url = robots_url(host)
         if url is None:
             return RobotsFinding(trouble="not-allowed")
@@ -117,6 +119,8 @@ class RobotsFetcher:
             wait_s = asked_wait_s(exchange)
         finally:
             self._gate.leave(host, address, elapsed_s, own=own, status=status, retry_after_s=wait_s)
+        if exchange.trouble.fault is Fault.LOCAL:
+            raise NotAsked(exchange.shortage)
         return _Answer(exchange, wait_s)
 
     def _read(self, answer: _Answer, max_bytes: int, hops: int) -> RobotsFinding:
@@ -125,7 +129,7 @@ class RobotsFetcher:
         response = exchange.response
         if response is None or exchange.trouble:
             _close(exchange)
-            refused = exchange.trouble == "private-address" and hops == 0
+            refused = exchange.trouble is Trouble.PRIVATE_ADDRESS and hops == 0
             return RobotsFinding(trouble=exchange.trouble, refused=refused, hops=hops)
         try:
             text = None

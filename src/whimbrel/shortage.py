@@ -1,0 +1,62 @@
+"""What this machine lacks. A shortage is ours: it pauses a crawl, and never decides what becomes of a URL."""
+
+import errno
+from typing import Final, Literal
+
+import msgspec
+
+Resource = Literal["disk", "directory", "open-files", "memory", "certificates"]
+
+_RESOURCES: Final[dict[int | None, Resource]] = {
+    errno.ENOSPC: "disk",
+    errno.EDQUOT: "disk",
+    errno.EFBIG: "disk",
+    errno.EMFILE: "open-files",
+    errno.ENFILE: "open-files",
+    errno.ENOMEM: "memory",
+    errno.ENOBUFS: "memory",
+}
+"""Every other error means that files cannot be made where they should be: EIO, EROFS, ENOENT, EACCES."""
+
+_REMEDIES: Final[dict[Resource, str]] = {
+    "disk": "Make room there and the crawl goes on by itself; or stop it and move the directory, then `whimbrel "
+    "resume` it",
+    "directory": "See that it is there and can be written to, and the crawl goes on by itself; or stop it, and "
+    "`whimbrel resume` it when that is done",
+    "open-files": "The crawl goes on by itself when there are some again; or stop it, raise the limit (`ulimit -n`) or "
+    "take fewer --connections, then `whimbrel resume` it",
+    "memory": "The crawl goes on by itself when there is some again; or stop it, make room in memory, then `whimbrel "
+    "resume` it",
+    "certificates": "See that it is there and can be read (--ca), and the crawl goes on by itself",
+}
+_WORDS: Final[dict[Resource, str]] = {
+    "disk": "{directory} cannot be written to",
+    "directory": "{directory} cannot be written to",
+    "open-files": "this machine has no file descriptors left",
+    "memory": "this machine has no memory left",
+    "certificates": "no TLS connection can be made",
+}
+
+
+class Shortage(msgspec.Struct, frozen=True, gc=False):
+    """What is missing, and why we think so."""
+
+    resource: Resource
+    cause: str
+    """As the system says it."""
+    wanted_bytes: int = 0
+    """Of disk space beyond the reserve: with less it is not worth going on."""
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return _REMEDIES[self.resource]
+
+    def explain(self, directory: object) -> str:
+        """In one sentence, for people."""
+        return f"{_WORDS[self.resource].format(directory=directory)} ({self.cause})"
+
+
+def shortage_of(error: OSError, wanted_bytes: int = 0) -> Shortage:
+    """What an error of the system says about this machine."""
+    return Shortage(_RESOURCES.get(error.errno, "directory"), error.strerror or str(error), wanted_bytes)
