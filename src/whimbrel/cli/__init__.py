@@ -1,7 +1,8 @@
 """The command line: one file per command, or per group of commands.
 
-Every command says with `--help` what it does and what its exit codes mean. Exit codes: 0 done, 1 failed, 2 usage, 3
-stopped with work left. What only one command needs is imported inside it, so that `whimbrel --help` is fast.
+Every command says with `--help` what it does and what its exit codes mean. Exit codes: 0 done or
+ended by a limit that the user set, 1 failed, 2 usage, 3 stopped with work left. What only one command
+needs is imported inside it, so that `whimbrel --help` is fast.
 
 `app.py` puts the commands together and shows errors; `argv.py` looks at the words before they are parsed. Crawling:
 `crawl.py` (with `resume`; its options are in `option.py`), `fetch.py`, `demo.py`, `new.py`. A crawl that runs:

@@ -73,8 +73,8 @@ def crawl(
 ) -> None:
     """Crawl from seeds into a directory: a web archive, and tables that answer SQL.
 
-    Every list option may be repeated. Exit codes: 0 done, 1 failed (also: nothing could be fetched, or handlers
-    failed on every page), 2 usage, 3 stopped with work left.
+    Every list option may be repeated. Exit codes: 0 done, or ended by a limit of pages, time or bytes that you set; 1
+    failed (also: nothing could be fetched, or handlers failed on every page); 2 usage; 3 stopped with work left.
     """
     named = {key: value for key, value in locals().items() if key in CrawlOptions.__struct_fields__}
     found = named | {
@@ -110,8 +110,8 @@ def resume(
     """Go on with a crawl, however it ended: stopped, killed, out of disk, or out of power.
 
     What is given here holds until it ends; the job in the directory stays as it is. A change that the crawl's files do
-    not allow is refused, with the reason. Exit codes: 0 done, 1 failed (also: handlers failed on
-    every page of this run), 2 usage, 3 stopped with work left.
+    not allow is refused, with the reason. Exit codes: 0 done, or ended by a limit of pages, time or bytes that you set;
+    1 failed (also: handlers failed on every page of this run); 2 usage; 3 stopped with work left.
     """
     path = directory / JOB_FILE
     layers: list[tuple[str, dict[str, Any]]] = [(JOB_FILE, read_job(path) if path.exists() else {})]

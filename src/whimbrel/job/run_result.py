@@ -34,7 +34,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """0 done, 1 failed or nothing but failures, of pages or of handlers, 3 stopped with work left."""
+        """0 done, or ended by a limit that the user set; 1 failed or nothing but failures, of pages or of handlers; 3
+        stopped with work left."""
         outcomes = self.progress.outcomes
         good = sum(count for name, count in outcomes.items() if name not in ("failed", "denied", "retry", "dropped"))
         bad = outcomes.get("failed", 0) + self.progress.reasons.get("denied robots-unreachable", 0)
@@ -42,6 +43,6 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             return self.report.exit_code
         if self.handlers_failed and self.handlers_failed == sum(self.handled.values()):
             return 1
-        if self.state == "stopped":
+        if self.state == "stopped" and not self.limit:
             return 3
         return 1 if bad and not good else 0

@@ -7,8 +7,8 @@ COMMANDS: Final = """\
 
 Written from the commands by `python -m whimbrel.reference commands`; a test fails when it is out of date.
 
-Exit codes everywhere: 0 done, 1 failed, 2 usage, 3 stopped with work left. Durations take units: `250ms`, `0.5s`,
-`10m`, `2h`, `1d`.
+Exit codes everywhere: 0 done, or ended by a limit that you set; 1 failed; 2 usage; 3 stopped with work left.
+Durations take units: `250ms`, `0.5s`, `10m`, `2h`, `1d`.
 """
 
 JOB_FILE: Final = """\
