@@ -43,8 +43,8 @@ WhimbrelError
 └── FlowError              the framework: a component failed, a change could not be made; drawn in flow.error
 
 Not in the tree, since they never leave the code that they belong to: FrameBroken, ConversionStopped (facts),
-SnapshotGone, TooMuchAtOnce (query), GateShut, HostBlocked, NotAsked (qualify), Unreadable (offline), ForkServerLost
-(worker), _Stop (parse).
+CommitBug (commit), SnapshotGone, TooMuchAtOnce (query), GateShut, HostBlocked, NotAsked (qualify), Unreadable (offline),
+ForkServerLost (worker), _Stop (parse).
 """
 
 from typing import ClassVar

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import msgspec
 
-Resource = Literal["disk", "directory", "open-files", "memory", "certificates"]
+Resource = Literal["disk", "directory", "open-files", "memory", "certificates", "software"]
 
 _RESOURCES: Final[dict[int | None, Resource]] = {
     errno.ENOSPC: "disk",
@@ -27,6 +27,8 @@ _REMEDIES: Final[dict[Resource, str]] = {
     "take fewer --connections, then `whimbrel resume` it",
     "memory": "The crawl goes on by itself when there is some again; or stop it, make room in memory, then `whimbrel "
     "resume` it",
+    "software": "This is a fault of Whimbrel, not of the disk: please report it with this message. What was committed "
+    "before is safe",
     "certificates": "See that it is there and can be read (--ca), and the crawl goes on by itself",
 }
 _WORDS: Final[dict[Resource, str]] = {
@@ -34,6 +36,7 @@ _WORDS: Final[dict[Resource, str]] = {
     "directory": "{directory} cannot be written to",
     "open-files": "this machine has no file descriptors left",
     "memory": "this machine has no memory left",
+    "software": "a commit cannot be made",
     "certificates": "no TLS connection can be made",
 }
 

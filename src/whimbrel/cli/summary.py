@@ -22,6 +22,8 @@ _NOT_CRAWLED: Final = {
     "failed tls": "their certificate is not valid",
 }
 
+_LOST: Final = "whimbrel query {} \"select subject, detail from events where action = 'value-lost'\""
+
 
 def summary(directory: Path, result: RunResult) -> dict[str, Any]:
     progress = result.progress
@@ -38,6 +40,7 @@ def summary(directory: Path, result: RunResult) -> dict[str, Any]:
         "links_refused": progress.refused,
         "handled": result.handled,
         "handler_failures": _handler_failures(directory, result),
+        "values_lost": result.committed.counters.lost_values,
         "failures": [f"{f.component} failed in {f.phase}: {f.reason}" for f in result.report.failures],
         "commit": result.committed.number,
     }
@@ -62,7 +65,7 @@ def print_summary(console: Console, directory: Path, result: RunResult) -> None:
     for reason, why in _NOT_CRAWLED.items():
         if progress.reasons.get(reason):
             console.print(f"{progress.reasons[reason]:,} URLs were not crawled: {why}.", highlight=False)
-    for line in _handler_lines(directory, result):
+    for line in (*_handler_lines(directory, result), *_lost_lines(directory, result)):
         console.print(printable(line), style="red", highlight=False, markup=False, soft_wrap=True)
     if result.exit_code == 1 and not report.failures and not result.handlers_failed:
         console.print("Nothing was fetched; the reasons above say why.", style="bold red")
@@ -79,6 +82,13 @@ def _handler_failures(directory: Path, result: RunResult) -> dict[str, int]:
         return handler_failures(directory, result.began_at_s)
     except Damaged:
         return {}
+
+
+def _lost_lines(directory: Path, result: RunResult) -> list[str]:
+    lost = result.committed.counters.lost_values
+    if not lost:
+        return []
+    return [f"{lost:,} values were left out, because no table can hold them: {_LOST.format(directory)}"]
 
 
 def _handler_lines(directory: Path, result: RunResult) -> list[str]:

@@ -1,9 +1,9 @@
 """The steps of one commit, on the committer's thread."""
 
-import errno
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -16,10 +16,16 @@ from whimbrel.commit.recovery import META_KEY, check_listed, cut_back, keep_job,
 from whimbrel.durable_file import Disk
 from whimbrel.facts.api import Facts
 from whimbrel.facts.identity import UrlIds
+from whimbrel.facts.repair import repaired
+from whimbrel.facts.row import EventRow
 from whimbrel.result.rows import rows
 from whimbrel.result.work import Work
 from whimbrel.state.api import State
 from whimbrel.state.group import Group
+
+
+class CommitBug(OSError):
+    """A commit failed for no fault of the disk. Like an error of the disk it keeps the group in memory."""
 
 
 class Committer:
@@ -41,6 +47,8 @@ class Committer:
         self._segments = len(last.archive())
         self._digests = FileDigests(directory, last.digests)
         self._ids = UrlIds()
+        self.lost_values = 0
+        """Of the last commit: values that no table can hold."""
 
     def recover(self, settings: "Settings") -> None:
         """Before anything else: back to the last commit. Where that is impossible nothing is changed."""
@@ -77,7 +85,7 @@ class Committer:
         except OSError:
             raise
         except Exception as error:
-            raise OSError(errno.EIO, f"commit {group.number} failed: {type(error).__name__}: {error}") from error
+            raise CommitBug(f"commit {group.number} failed: {type(error).__name__}: {error}") from error
         return self.last
 
     def _index_sealed(self) -> None:
@@ -124,7 +132,7 @@ class Committer:
         places = self._append(work)
         reach("archive-appended")
         new = rows(work, places, self._ids, text=settings.text, simhash=settings.simhash)
-        self._facts.append(group.number, new)
+        self._append_rows(group.number, new, describe)
         reach("facts-appended")
         self._archive.sync()
         reach("archive-synced")
@@ -138,6 +146,26 @@ class Committer:
         self._state.write(group, {META_KEY: msgspec.msgpack.encode(done)})
         reach("state-written")
         return done
+
+    def _append_rows(self, number: int, new: dict[str, Any], describe: Callable[[Committed], Committed]) -> None:
+        """One value that no table can hold must not block this commit and all later ones: it is left out, and an event
+        says so."""
+        self.lost_values = 0
+        try:
+            self._facts.append(number, new)
+        except OSError:
+            raise
+        except Exception:
+            kept, lost = repaired(new)
+            if not lost:
+                raise
+            at_s = describe(Committed()).at_s
+            events = [
+                EventRow(at_s, "journal", "value-lost", one.subject, f"{one.table}.{one.column}: {one.error}")
+                for one in lost
+            ]
+            self._facts.append(number, {**kept, "events": [*kept.get("events", ()), *events]})
+            self.lost_values = len(lost)
 
     def _append(self, work: Work) -> list[RecordPlace | None]:
         """Where each visit's content is: its first record that is no metadata. None where it has none."""

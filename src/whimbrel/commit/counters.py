@@ -28,6 +28,8 @@ class Counters(msgspec.Struct):
     """Records of an import that could not be taken."""
     unvisited: int = 0
     """Captures that belong to no visit: an import finds conversions and metadata."""
+    lost_values: int = 0
+    """Values that no table can hold and that were left out; the events say which. Counted one commit later."""
     outcomes: dict[str, int] = {}
     """Visits and dropped URLs, by outcome."""
     reasons: dict[str, dict[str, int]] = {}

@@ -13,7 +13,7 @@ from whimbrel.archive.api import Archive, Capture
 from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 from whimbrel.clock import Clock
 from whimbrel.commit.committed import Committed
-from whimbrel.commit.committer import Committer, Settings
+from whimbrel.commit.committer import CommitBug, Committer, Settings
 from whimbrel.commit.counters import Counters, increment
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.group_limit import GroupLimit
@@ -271,6 +271,7 @@ class Journal(Provider, Observable):
                     return
                 await asyncio.sleep(min(1.0, self.config.every_s))
         self.state.forget(group)
+        self.counters.lost_values += self._committer.lost_values
         self._writing = None
         for durable in self._after:
             durable(group.number)
@@ -381,5 +382,7 @@ def _describe(counters: Counters, at_s: float, state: str, done: Committed) -> C
 
 
 def _shortage(error: OSError | StateError) -> Shortage:
-    """What an error of the disk means."""
+    """What an error of a commit means."""
+    if isinstance(error, CommitBug):
+        return Shortage("software", str(error))
     return shortage_of(error) if isinstance(error, OSError) else Shortage("disk", str(error))

@@ -19,6 +19,7 @@ _LACKS: Final = {
         "the crawl goes on by itself when there are some; or stop it and raise the limit: ulimit -n",
     ),
     "memory": ("this machine has no memory left", "the crawl goes on by itself when there is some"),
+    "software": ("a commit cannot be made", "this is a fault of Whimbrel, not of the disk: please report it"),
     "certificates": ("no TLS connection can be made", "see that the trusted certificates can be read (--ca)"),
 }
 _DISK_NEAR: Final = 4

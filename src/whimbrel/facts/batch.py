@@ -24,7 +24,7 @@ from whimbrel.facts.item import ItemRows
 from whimbrel.facts.legacy import present_name, upgraded
 from whimbrel.facts.links import PageLinks
 from whimbrel.facts.row import Row
-from whimbrel.facts.schema import TIME, schema_of, tail_schema
+from whimbrel.facts.schema import TIME, schema_of, tail_schema, type_of
 
 FactRows = Mapping[str, Sequence[tuple[Any, ...] | Row | PageLinks] | ItemRows]
 """As `Rows`."""
@@ -75,11 +75,13 @@ def _table(table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Any]) 
     found = list(zip(*(map(astuple, rows) if isinstance(rows[0], Row) else rows), strict=True))
     if len(found) != len(wanted):
         raise ValueError(f"a row of {table} has {len(wanted)} columns, not {len(found)}")
-    arrays = [
-        _array(_times(column) if kind == TIME else column, field.type)
-        for (_, kind), field, column in zip(columns, wanted, found, strict=True)
-    ]
+    arrays = [column_array(column, kind) for (_, kind), column in zip(columns, found, strict=True)]
     return pa.Table.from_arrays(arrays, schema=wanted)
+
+
+def column_array(values: Sequence[Any], kind: str) -> pa.Array:
+    """The values of a column of one of our kinds. Whatever Arrow raises for a value that it cannot hold."""
+    return _array(_times(values) if kind == TIME else values, type_of(kind))
 
 
 def _stream(table: pa.Table) -> memoryview:

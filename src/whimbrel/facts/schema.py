@@ -47,6 +47,10 @@ def schema_of(columns: Sequence[tuple[str, str]]) -> pa.Schema:
     return pa.schema([(name, _TYPES[kind]) for name, kind in columns])
 
 
+def type_of(kind: str) -> pa.DataType:
+    return _TYPES[kind]
+
+
 def tail_schema(table: str) -> pa.Schema:
     """As the tail keeps the table: the source of links by number, since it is the same for a whole page."""
     wanted = schema(table)

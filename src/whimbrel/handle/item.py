@@ -24,6 +24,8 @@ _KINDS: Final[dict[Any, str]] = {
     dt.datetime: "time",
     dt.date: "date",
 }
+_LEAST: Final = -(2**63)
+_GREATEST: Final = 2**63 - 1
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -86,7 +88,8 @@ def _fields(kind: type[Item]) -> tuple[tuple[str, str, Any], ...]:
 
 
 def values_of(item: Item) -> list[Any]:
-    """The fields as the table keeps them. TypeError when one is not what its class says."""
+    """The fields as the table keeps them. TypeError when one is not what its class says, OverflowError for a whole
+    number of more than 64 bits."""
     found = []
     for name, kind, hint in _fields(type(item)):
         value = getattr(item, name)
@@ -94,8 +97,15 @@ def values_of(item: Item) -> list[Any]:
             value = msgspec.convert(value, hint, from_attributes=True)
         except msgspec.ValidationError as error:
             raise TypeError(f"{type(item).__name__}.{name}: {error}") from error
-        found.append(_stored(value, kind))
+        found.append(_stored(_in_range(value, kind, f"{type(item).__name__}.{name}"), kind))
     return found
+
+
+def _in_range(value: Any, kind: str, field: str) -> Any:
+    """OverflowError for a whole number that the column cannot hold: here, where it costs one page its items."""
+    if kind == "int64" and value is not None and not _LEAST <= value <= _GREATEST:
+        raise OverflowError(f"{field}: {value:,} does not fit into 64 bits; declare the field as str or float")
+    return value
 
 
 def key_bytes(item: Item) -> bytes:

@@ -21,6 +21,7 @@ _CLOSED_FOR: Final = {
     "directory": "the crawl's directory, which takes no data",
     "open-files": "this machine, which has no file descriptors left",
     "memory": "this machine, which has no memory left",
+    "software": "a commit that cannot be made",
     "certificates": "the trusted certificates, which cannot be read",
 }
 
@@ -64,7 +65,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""
     """What holds the crawl up: a full disk, for example."""
     lacks: str = ""
-    """What this machine lacks then: `disk`, `directory`, `open-files`, `memory` or `certificates`."""
+    """What this machine lacks then: `disk`, `directory`, `open-files`, `memory`, `certificates`, or
+    `software` for a fault of our own."""
     queues: dict[str, int] = {}
     """Items in each connector."""
 
