@@ -175,7 +175,7 @@ def test_filters_keep_urls_out_and_one_that_raises_says_no(site: str, tmp_path: 
 MISTAKES = {
     "raises": ("error", "ZeroDivisionError"),
     "wrong type": ("error", "Title.price: Expected `float | null`, got `str`"),
-    "no item": ("error", "made int; handlers make items and links"),
+    "no item": ("error", "made an int; handlers yield or return items"),
     "exits": ("error", "SystemExit"),
     "loops": ("timeout", "not done within 1 s"),
     "dies": ("died", "the process that ran it died"),
@@ -323,6 +323,48 @@ def test_a_program_s_crawl_is_not_resumed_without_its_handlers(site: str, tmp_pa
     assert "handlers (title)" in refused.words
     with pytest.raises(CrawlError, match="handlers"):
         new(site, max_pages=100).run(tmp_path / "out", resume=True)
+
+
+def test_a_handler_needs_no_parentheses(site: str, tmp_path: Path) -> None:
+    crawl = new(site)
+
+    @crawl.parse
+    def title(one: w.Page) -> Title:
+        return Title(one.url, one.title)
+
+    assert len(crawl.run(tmp_path / "out").sql("SELECT * FROM title")) == 5
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import whimbrel as w\n\nclass Heading(w.Item, key='url'):\n    url: str\n\n"
+        "@w.handler\ndef heading(page):\n    yield Heading(page.url)\n"
+    )
+    assert run("reparse", str(tmp_path / "out"), "--with", str(file), "--json").json()["items"] == 5
+
+
+@pytest.mark.parametrize("head", ["async def heading(page):\n    return", "async def heading(page):\n    yield"])
+def test_an_async_handler_is_refused_with_the_reason(tmp_path: Path, head: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(f"import whimbrel as w\n\n@w.handler()\n{head} None\n")
+    refused = run("crawl", "http://a.test", "--into", str(tmp_path / "out"), "--with", str(file))
+    assert refused.code == 2
+    assert "heading is an async function; handlers are plain ones" in refused.words
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        ({"a": 1}, "wrong returned a dict; handlers yield or return items"), (5, "wrong returned an int; handlers"),
+        ("text", "wrong returned a str; handlers"), ([{"a": 1}], "wrong made a dict; handlers"),
+    ],
+)  # fmt: skip
+def test_what_a_handler_returns_by_mistake_is_told(site: str, tmp_path: Path, result: object, said: str) -> None:
+    crawl = new(site, scope="page")
+
+    @crawl.parse
+    def wrong(_: w.Page) -> object:
+        return result
+
+    assert said in crawl.run(tmp_path / "out").failures[0]
 
 
 def test_item_classes_are_checked_when_they_are_defined() -> None:

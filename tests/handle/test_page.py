@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from whimbrel.handle.number import number_in
 from whimbrel.handle.page import Page, RawPage
-from whimbrel.handle.select import number_in
 from whimbrel.parse.api import Reading
 from whimbrel.parse.html import Html
 from whimbrel.url import parse
@@ -79,9 +79,97 @@ def test_texts_and_attributes_by_css() -> None:
     assert one.css("a::attr(href)").href == "https://a.test/x"
     assert one.css("b::text, i::text").texts == ["b", "f"]
     assert one.css("i::attr(id)").texts == []
-    for selector in ("p::text, a::attr(href)", "p::text, a", "p::text b", "p::first-line"):
-        with pytest.raises(ValueError, match=r"at once|is no CSS selector"):
+    for selector in ("p::text, a::attr(href)", "p::text, a", "a::attr(href), a::attr(title)"):
+        with pytest.raises(ValueError, match="asks for different things at once"):
             one.css(selector)
+    for selector in ("p::text b", "p::first-line", "p::text::text", "p::attr()", "p > ::text", "::text >", "p,::text,"):
+        with pytest.raises(ValueError, match=f"'{selector}'".replace("(", r"\(").replace(")", r"\)")):
+            one.css(selector)
+
+
+@pytest.mark.parametrize(
+    ("selector", "texts"),
+    [
+        (":is(a,p)::text", ["a", "c", "e"]), ("a:not(.x, .y)::text", ["e"]), ('[title="a, b"]::attr(href)', ["/x"]),
+        ('[title="a::text"]::text', ["f"]), ("[title='a::text'],b::text", None), ('a::attr("href")', ["/x"]),
+        ("a::attr( 'href' )", ["/x"]), ("p ::text", ["a", "b", "c"]), ("p::text", ["a", "c"]), ("p *::text", ["b"]),
+        ("body *::text", ["a", "b", "c", "e", "f"]), ("*::text", ["a", "b", "c", "e", "f"]),
+        ("::text", ["a", "b", "c", "e", "f"]), ("p ::text, i::text", ["a", "b", "c", "f"]),
+        ("p, b::text", None), ("p::text, p ::text", ["a", "b", "c"]), ("::attr(class)", ["k", "m"]),
+        ("body ::attr(class)", ["m"]), (r"i.a\:\:b::text", ["f"]),
+    ],
+)  # fmt: skip
+def test_selectors_end_as_those_of_scrapy(selector: str, texts: list[str] | None) -> None:
+    one = page(
+        "<body class=k><p class=m>a <b>b</b> c</p> <a href='/x' title='a, b'>e</a>\n\n<i title='a::text'>f</i> </body>"
+        if "\\" not in selector
+        else "<i class='a::b'>f</i>"
+    )
+    if texts is None:
+        with pytest.raises(ValueError, match="at once"):
+            one.css(selector)
+    else:
+        assert one.css(selector).texts == texts
+
+
+def test_a_selection_is_asked_on_as_in_scrapy() -> None:
+    one = page("<ul><li class=x>a <b>b</b></li><li class=y><i class=z>c</i> d</li></ul><p> </p>")
+    assert [item.css("::text").getall() for item in one.css("li")] == [["a ", "b"], ["c", " d"]]
+    assert one.css("li").css("::attr(class)").getall() == ["x", "y", "z"]
+    assert one.css("li")[1].css("::attr(class)").get() == "y"
+    assert one.css("li")[0].xpath("./b/text()").get() == "b"
+    assert one.css("li").xpath(".//text()").texts == ["a", "b", "c", "d"]
+    assert one.css("ul").xpath("count(./li)").number == 2
+    assert one.xpath("//li/text()").xpath("..").getall() == []
+    assert one.css("b").get() == "<b>b</b>"
+    assert one.css("b, i").getall() == ["<b>b</b>", '<i class="z">c</i>']
+    assert one.css("h1").get() is None
+    assert one.css("h1").get("none") == "none"
+    assert one.css("p::text").texts == []
+    with pytest.raises(ValueError, match="is no XPath expression"):
+        one.css("li").xpath("./b[")
+    assert page().join("page/3") == "https://a.test/shop/page/3"
+    assert page().join("https://B.test") == "https://b.test/"
+    assert page().join("mailto:me@a.test") is None
+    assert page("{}", mime="application/json").join("z") == "https://a.test/x/z"
+
+
+@pytest.mark.parametrize(
+    ("expression", "written"),
+    [
+        ("123456789", "123456789"), ("0.1 + 0.2", "0.30000000000000004"), ("1234567.891", "1234567.891"),
+        ("1 div 0", "Infinity"), ("-1 div 0", "-Infinity"), ("0 div 0", "NaN"), ("0.0000001", "0.0000001"),
+        ("10000000000000000000000", "10000000000000000000000"), ("-0", "0"), ("-1.5", "-1.5"),
+        ("1 = 1", "true"), ("'x'", "x"),
+    ],
+)  # fmt: skip
+def test_xpath_writes_numbers_with_all_their_digits(expression: str, written: str) -> None:
+    assert page().xpath(expression).text == written
+
+
+ODD = """<html><head><svg><title>drawn</title><base href="/svg/"></svg><template><title>t</title><base href="/t/">
+<a href="/in-template">x</a></template><title>own</title></head><body>
+<svg><a xlink:href="/drawn">d</a><a href="/drawn2">d</a><template><a href="/svg-template">t</a></template></svg>
+<math><a href="/math">m</a><area href="/no"></math><a xlink:href="/no">n</a>
+<map><area href="area"></map><a href="rel">r</a><a href="/drawn">again</a><a href="mailto:x@y">m</a></body></html>"""
+
+
+@pytest.mark.parametrize("base", ["", '<base href="/base/">'])
+def test_a_page_has_the_links_the_base_and_the_title_that_the_crawl_finds(base: str) -> None:
+    html = ODD.replace("<body>", f"<body>{base}")
+    one, url = page(html), parse("https://a.test/x/y")
+    assert url is not None
+    crawled = Html(Reading()).read(html.encode(), url, "text/html", "")
+    found = [link.target for link in crawled.links if link.kind in ("a", "area")]
+    assert sorted(one.links) == sorted(found)
+    assert one.title == crawled.title == "own"
+    assert one.base.text == ("https://a.test/base/" if base else one.url)
+    assert one.css("svg a").href == "https://a.test/drawn"
+
+
+def test_what_is_no_json_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match=r"https://a.test/x/y is no JSON"):
+        page("<p>").json()
 
 
 def test_text_is_as_read_and_can_be_had_exactly() -> None:
@@ -161,6 +249,7 @@ def test_codings_and_encodings_are_taken_off() -> None:
         ("$1,234.56", 1234.56), ("1.234,56 €", 1234.56), ("12", 12.0), ("1,234", 1234.0), ("3,5 kg", 3.5),
         ("1.234.567", 1234567.0), ("-4.5", -4.5), ("\u22127", -7.0), ("1 234,5", 1234.5), ("CHF 1'234.50", 1234.5),
         ("no", None), ("0.99.", 0.99), ("12,", 12.0), ("1.234", 1.234),
+        ("-.5", -0.5), ("$.99", 0.99), (".5", 0.5), ("No.5", 5.0), ("so...5", 5.0), ("9" * 400, None), ("a-1", -1.0),
     ],
 )  # fmt: skip
 def test_numbers_as_people_write_them(text: str, number: float | None) -> None:

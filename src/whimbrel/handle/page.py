@@ -1,14 +1,17 @@
 """A page as handlers see it."""
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import turbohtml
+from turbohtml import Namespace
 
 from whimbrel.fetch.coding import decode
-from whimbrel.handle.select import ElementNode, Node, Selected, TextNode, matches, select
+from whimbrel.handle.node import evaluate, select
+from whimbrel.handle.select import Selected, matches
 from whimbrel.handle.structured import json_ld, microdata
 from whimbrel.parse.charset import decoded
 from whimbrel.parse.html_text import html_text
@@ -17,6 +20,8 @@ from whimbrel.url.join import Joined, Joiner
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
+
+_HTML: Final = ("text/html", "application/xhtml+xml")
 
 
 class RawPage(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -82,11 +87,11 @@ class Page:
 
     @cached_property
     def base(self) -> Url:
-        """What relative links are relative to."""
+        """What relative links are relative to: the page itself, or what the `base` of an HTML document says."""
         own = parse(self.url)
         if own is None:
             raise ValueError(f"{self.url} is no http or https URL")
-        said = self.document.select_one("base[href]")
+        said = self._first("base[href]") if self.mime in _HTML else None
         return (resolve(own, said.attr("href") or "") if said is not None else None) or own
 
     @cached_property
@@ -105,8 +110,9 @@ class Page:
 
     @property
     def title(self) -> str:
-        """Of the document; empty when there is none."""
-        return self.css("title").text
+        """Of the document, not of a picture in it; empty when there is none."""
+        found = self._first("title")
+        return "" if found is None else " ".join(found.text.split())
 
     @cached_property
     def text(self) -> str:
@@ -131,19 +137,18 @@ class Page:
 
     def xpath(self, expression: str) -> Selected:
         """What an XPath 1.0 expression finds: elements, attributes or texts. ValueError when it is none."""
-        try:
-            found = self.document.xpath(expression)
-        except ValueError as error:
-            raise ValueError(f"{expression!r} is no XPath expression: {error}") from error
-        return Selected([_node(one) for one in (found if isinstance(found, list) else [found])], self._join)
+        return Selected(evaluate(self.document, expression), self._join)
 
     def re(self, pattern: "str | re.Pattern[str]") -> list[str]:
         """All matches in the document: the first group where there is one, else the whole."""
         return matches(pattern, self.html)
 
     def json(self) -> Any:
-        """The body, read as JSON."""
-        return msgspec.json.decode(self.html.encode("utf-8", "replace"))
+        """The body, read as JSON. ValueError when it is none."""
+        try:
+            return msgspec.json.decode(self.html.encode("utf-8", "replace"))
+        except msgspec.DecodeError as error:
+            raise ValueError(f"{self.url} is no JSON: {error}") from error
 
     @cached_property
     def json_ld(self) -> list[dict[str, Any]]:
@@ -157,23 +162,34 @@ class Page:
 
     @property
     def links(self) -> list[str]:
-        """Where its anchors lead, each once."""
-        return list(dict.fromkeys(self.css("a[href], area[href]").hrefs))
+        """Where its anchors lead, each once: the links of the kinds `a` and `area` that a crawl finds. Those in a
+        `template` are no part of the document."""
+        return list(dict.fromkeys(target for href in self._anchors() if (target := self._join(href)) is not None))
+
+    def _anchors(self) -> Iterator[str]:
+        for element in self.document.iter_elements(("a", "area")):
+            if element.tag == "area" and element.namespace is not Namespace.HTML:
+                continue
+            href = element.attr("href")
+            if href is None and element.namespace is Namespace.SVG:
+                href = element.attr("xlink:href")
+            if href is not None and not _is_in_template(element):
+                yield href
+
+    def _first(self, selector: str) -> turbohtml.Element | None:
+        """The first element of HTML itself that is not in a `template`."""
+        for element in self.document.select(selector):
+            if element.namespace is Namespace.HTML and not _is_in_template(element):
+                return element
+        return None
 
     def __repr__(self) -> str:
         return f"<Page {self.url}>"
 
 
-def _node(found: Any) -> Node:
-    if isinstance(found, turbohtml.Document):
-        found = found.root or ""
-    if isinstance(found, turbohtml.Element):
-        return ElementNode(found)
-    return TextNode(found.data if isinstance(found, turbohtml.Comment | turbohtml.Text) else _written(found))
-
-
-def _written(value: Any) -> str:
-    """Numbers and truths of XPath, as XPath writes them."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _is_in_template(element: turbohtml.Element) -> bool:
+    # Asked in this order, since most documents have none.
+    return element.closest("template") is not None and any(
+        isinstance(outer, turbohtml.Element) and outer.tag == "template" and outer.namespace is Namespace.HTML
+        for outer in element.ancestors
+    )

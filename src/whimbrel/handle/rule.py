@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import CodeType
-from typing import Any, Final
+from typing import Any, Final, overload
 
 import msgspec
 
@@ -90,20 +90,38 @@ class HandlerRules:
         return found.hexdigest()
 
 
-def handler(*, url: str | Sequence[str] = (), mime: str | Sequence[str] = ()) -> Callable[[Handler], Handler]:
-    """Mark a function as a handler of pages whose URL and type match a pattern with `*`; of all when none is given."""
+@overload
+def handler(function: Handler, /) -> Handler: ...
+@overload
+def handler(*, url: str | Sequence[str] = (), mime: str | Sequence[str] = ()) -> Callable[[Handler], Handler]: ...
+def handler(
+    function: Handler | None = None, /, *, url: str | Sequence[str] = (), mime: str | Sequence[str] = ()
+) -> Handler | Callable[[Handler], Handler]:
+    """Mark a function as a handler of pages whose URL and type match a pattern with `*`; of all when none is given, and
+    as `@handler` without parentheses. TypeError when it is an `async` one, or no function."""
 
     def mark(function: Handler) -> Handler:
+        _check_handler(function)
         setattr(function, _MARK, _Mark("handler", _several(url), _several(mime)))
         return function
 
-    return mark
+    return mark if function is None else mark(function)
 
 
 def filter(function: Filter) -> Filter:  # noqa: A001 - whimbrel.filter
     """Mark a function that says whether a URL may be visited. One that raises says no."""
     setattr(function, _MARK, _Mark("filter"))
     return function
+
+
+def _check_handler(function: Any) -> None:
+    if not callable(function):
+        raise TypeError(f"{function!r} is no function; patterns are given by name: handler(url=…, mime=…)")
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(
+            f"{function.__name__} is an async function; handlers are plain ones: they run in processes of their own, "
+            "and have nothing to wait for"
+        )
 
 
 def _visible(function: Callable[..., Any]) -> list[Any]:

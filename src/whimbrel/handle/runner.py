@@ -4,7 +4,7 @@ import io
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,9 @@ from whimbrel.worker import LastReply, fork_server
 
 _MEMORY_BYTES: Final = 1_000_000_000
 """That a worker may take beside what it began with."""
+_EXPECTED: Final = (
+    "handlers yield or return items (of a class that you derive from whimbrel.Item) and links (whimbrel.Link)"
+)
 _MOST_PRINTED: Final = 4_000
 _MOST_TRACEBACK: Final = 8_000
 _MOST_SAID: Final = 1_000
@@ -154,6 +157,8 @@ def _run(rule: HandlerRule, page: Page, items: list[Item], links: list[Link]) ->
     result = rule.handler(page)
     if result is None:
         return
+    if isinstance(result, str | bytes | Mapping) or not isinstance(result, Item | Link | Iterable):
+        raise TypeError(f"{rule.name} returned {_described(result)}; {_EXPECTED}")
     count = 0
     for one in (result,) if isinstance(result, Item | Link) else result:
         if isinstance(one, Item):
@@ -163,10 +168,15 @@ def _run(rule: HandlerRule, page: Page, items: list[Item], links: list[Link]) ->
         elif one is None:
             continue
         else:
-            raise TypeError(f"{rule.name} made {type(one).__name__}; handlers make items and links")
+            raise TypeError(f"{rule.name} made {_described(one)}; {_EXPECTED}")
         count += 1
         if count > _MOST_ITEMS:
             raise ValueError(f"{rule.name} made more than {_MOST_ITEMS:,} items of one page")
+
+
+def _described(made: Any) -> str:
+    kind = type(made).__name__
+    return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
 
 
 def _checked(link: Link) -> Link:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from turbohtml import Document, Element
 
-from whimbrel.handle.select import ElementNode
+from whimbrel.handle.node import ElementNode
 from whimbrel.url import Url, resolve
 
 _MOST_DEEP: Final = 32

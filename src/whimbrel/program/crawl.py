@@ -68,8 +68,9 @@ class Crawl:
         self._layers = layers
         self._given: ResolvedOptions = combined(layers)
 
-    def parse(self, *, url: str | Sequence[str] = (), mime: str | Sequence[str] = ()) -> Callable[[_Handler], _Handler]:
-        """Decorate a function that makes items and links of pages whose URL and type match a pattern with `*`.
+    def parse(self, function: Any = None, /, *, url: str | Sequence[str] = (), mime: str | Sequence[str] = ()) -> Any:
+        """Decorate a function that makes items and links of pages whose URL and type match a pattern with `*`; of all
+        pages when none is given.
 
         It gets a `whimbrel.Page` and yields items and `whimbrel.Link`s. It runs in a process of its own, with a time
         limit: what it needs must be there when `run` is called, and what it changes is not seen elsewhere.
@@ -79,7 +80,7 @@ class Crawl:
             self.rules.add([handler(url=url, mime=mime)(function)])
             return function
 
-        return add
+        return add if function is None else add(function)
 
     def filter(self, function: _Filter) -> _Filter:
         """Decorate a function that says whether a URL may be visited. One that raises says no."""
