@@ -6,13 +6,13 @@ from typing import Annotated, Final
 
 import typer
 
-_HANDLERS: Final = '''"""Handlers of {name}: what is made of pages. Try them on one page without crawling:
+_HANDLERS: Final = '''"""Handlers of {name}: what is made of pages. Try them on a few:
 
     whimbrel crawl SEED --into out --with handlers.py --max-pages 20
     whimbrel query out "select * from article"
     whimbrel query out "select url, error from handled where outcome <> 'ok'"
 
-After a change, on the pages that were crawled already:
+After a change, on the pages that were crawled already, without fetching them again:
 
     whimbrel reparse out --with handlers.py
 """

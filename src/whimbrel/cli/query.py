@@ -23,16 +23,18 @@ _NICE: Final = 10
 
 def query(
     directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Crawls, running or not.")],
-    sql: Annotated[
-        str, typer.Argument(metavar="SQL", help="One SELECT over pages, captures, links, fetches, hosts, events.")
-    ],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT over the tables below.")],
     form: Annotated[Format, typer.Option("--format", help="How to write the answer.")] = Format.TABLE,
     max_time: Annotated[str, typer.Option("--max-time", help="Give up after this long.")] = "5m",
 ) -> None:
     """Ask a crawl in SQL. It answers from what is committed, also while it runs.
 
-    With several crawls every table has one more column, `crawl`: the name of the directory. Beside DuckDB's own
-    functions there are host, path_depth, registered_domain, surt, body and headers, each of a URL.
+    Tables: pages, captures, links, links_history, fetches, hosts, events, handled, near_duplicates; and for each class
+    of items TABLE and TABLE_history. "describe pages" shows columns. With several crawls every table has one more
+    column, `crawl`: the name of the directory.
+
+    Functions beside DuckDB's own: host, site, path_depth, registered_domain, surt, body and headers, each of a URL;
+    hamming of two numbers.
 
     Exit codes: 0 answered, 1 the question failed or took too long, 2 usage: no crawl there, or not a single SELECT.
     """

@@ -116,12 +116,15 @@ class Page:
 
     @cached_property
     def text(self) -> str:
-        """The words that a reader sees; the same as in the table `pages`."""
+        """The words that a reader sees, of a document read as HTML whatever its type. Of HTML they are those of
+        `pages.text`, which is cut after a million characters and 6 MB of a document; of feeds, JSON and images that is
+        empty."""
         return html_text(turbohtml.parse(self.html, positions=False))
 
     @cached_property
     def main_text(self) -> str:
-        """The words of its main content, without menus and other furniture; empty when none stands out."""
+        """The words of its main content, without menus and other furniture, by a rule of thumb that is made for
+        articles; empty when nothing stands out."""
         main = self.document.main_content()
         return "" if main is None else html_text(turbohtml.parse(main.html, positions=False))
 
