@@ -42,8 +42,8 @@ WhimbrelError
 │   └── Refused            an action that makes no sense now; nothing has changed
 └── FlowError              the framework: a component failed, a change could not be made; drawn in flow.error
 
-Not in the tree, since they never leave the code that they belong to: FrameBroken, ConversionStopped (facts),
-CommitBug (commit), SnapshotGone, TooMuchAtOnce (query), GateShut, HostBlocked, NotAsked (qualify), Unreadable (offline),
+Not in the tree, since they never leave the code that they belong to: FrameBroken, ConversionStopped (facts), CommitBug
+(commit), SnapshotGone, TooMuchAtOnce (query), GateShut, HostBlocked, NotAsked (qualify), Unreadable (offline),
 ForkServerLost (worker), _Stop (parse).
 """
 

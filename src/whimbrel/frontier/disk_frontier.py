@@ -67,7 +67,7 @@ class DiskFrontier(Provider, Observable):
         self._queues = Queues(state, self.table, config.order, self._meta.order_changes)
         self._counts = QueryCounts(state, self.keys)
         self._hold = Hold(config, self.gate)
-        self._scheduler = HostScheduler(config, state, self.table, self.gate, self._hold, self.clock)
+        self._scheduler = HostScheduler(config, state, self.table, self.gate, self._hold, self.clock, self._meta.at_s)
         self.transfer = DiskSlotTransfer(
             state, self.table, self._slots, self._scheduler, self._queues, self.gate, self._tell
         )
@@ -153,6 +153,7 @@ class DiskFrontier(Provider, Observable):
     def flush(self) -> list[HostSummary]:
         stale = self.table.flush()
         self._slots.flush()
+        self._meta.at_s = self.clock.now_s() + self._scheduler.wall_s
         write_meta(self.state, self._meta)
         return stale
 
@@ -235,7 +236,8 @@ class DiskFrontier(Provider, Observable):
         return None
 
     def take_host(self) -> HostDue | None:
-        return None if self.gate.closed_for else self._quota.take()
+        due = None if self.gate.closed_for else self._quota.take()
+        return None if due is None else self._scheduler.in_wall_time(due)
 
     def _next(self, now_s: float) -> Host | None:
         """A host whose turn it is. Those who come from a line are before all others."""
@@ -304,13 +306,13 @@ class DiskFrontier(Provider, Observable):
 
     def qualified(self, name: HostName, found: Qualification) -> None:
         host = self._returned(name)
-        self.table.qualify(host, found, self.gate.cut_note(found.crawl_delay_s))
+        self.table.qualify(host, self._scheduler.in_own_time(found), self.gate.cut_note(found.crawl_delay_s))
         self._scheduler.wait(host)
         self._tell()
 
     def refreshed(self, name: HostName, found: Qualification) -> None:
         host = self._returned(name)
-        self.table.refresh(host, found)
+        self.table.refresh(host, self._scheduler.in_own_time(found))
         self._scheduler.wait(host)
         self._tell()
 

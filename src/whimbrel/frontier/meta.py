@@ -20,6 +20,8 @@ class Meta(msgspec.Struct, array_like=True):
     order_changes: int = 0
     block: tuple[str, ...] = ()
     """The hosts that were blocked: a host that is held back for that waits until the list is another."""
+    at_s: float = 0.0
+    """The frontier's time when this was written, which never goes back (`scheduler.py`)."""
 
 
 def read_meta(state: State) -> Meta | None:

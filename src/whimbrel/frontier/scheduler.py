@@ -3,12 +3,15 @@ qualification, a hold). Whether its domain and its address let it pass is asked 
 
 from typing import Final, Literal
 
+import msgspec
+
 from whimbrel.clock import Clock
 from whimbrel.frontier.api import Gate
 from whimbrel.frontier.due_queue import DueQueue, host_of
 from whimbrel.frontier.hold import Hold
 from whimbrel.frontier.host import Host, HostTable
 from whimbrel.frontier.option import FrontierConfig
+from whimbrel.qualify.api import HostDue, Qualification
 from whimbrel.state.api import State
 from whimbrel.visit import VisitResult
 
@@ -21,6 +24,9 @@ Turn = Literal["visit", "qualify", "refuse", "hold", "rest"]
 back. `rest`: it is disqualified, and not to be asked again yet."""
 
 
+_LEAST_HOLD_S: Final = 2.0
+
+
 class HostScheduler:
     """A host waits in one of three queues: for a visit, for the qualifier, or because it is held back (`hold.py`).
 
@@ -28,13 +34,23 @@ class HostScheduler:
     """
 
     def __init__(
-        self, config: FrontierConfig, state: State, table: HostTable, gate: Gate, hold: Hold, clock: Clock
+        self,
+        config: FrontierConfig,
+        state: State,
+        table: HostTable,
+        gate: Gate,
+        hold: Hold,
+        clock: Clock,
+        not_before_s: float,
     ) -> None:
         self._table = table
         self._gate = gate
         self._hold = hold
         self._clock = clock
-        self.wall_s = clock.wall_s() - clock.now_s()
+        self.ahead_s = max(0.0, not_before_s - clock.wall_s())
+        """By how much the frontier's time is ahead of the wall clock: that was set back between two runs, and what is
+        due on disk must not wait for it to come there once more."""
+        self.wall_s = clock.wall_s() + self.ahead_s - clock.now_s()
         """What to add to the monotonic clock's time for due times, which outlive the process."""
         page = max(1, config.due_cached // 8)
         self._visits, self._qualifications, self._held = (
@@ -96,6 +112,25 @@ class HostScheduler:
         until_s = self._clock.now_s() + seconds
         host.record.not_before_s = max(host.record.not_before_s, until_s + self.wall_s)
         self._gate.hold(host.name, until_s)
+
+    def in_own_time(self, found: Qualification) -> Qualification:
+        """A qualification whose times are the frontier's. None is over before `_LEAST_HOLD_S`: whatever the clocks
+        say, a host is not asked for its robots.txt or looked up again and again."""
+        least_s = self._clock.now_s() + self.wall_s + _LEAST_HOLD_S
+        return msgspec.structs.replace(
+            found,
+            until_s=max(found.until_s + self.ahead_s, least_s),
+            addresses_until_s=max(found.addresses_until_s + self.ahead_s, least_s if found.addresses else 0.0),
+        )
+
+    def in_wall_time(self, due: HostDue) -> HostDue:
+        """What the qualifier is asked, with times of its clock."""
+        before = due.before
+        if not self.ahead_s or before is None:
+            return due
+        until_s, addresses_until_s = before.until_s - self.ahead_s, before.addresses_until_s - self.ahead_s
+        known = msgspec.structs.replace(before, until_s=until_s, addresses_until_s=addresses_until_s)
+        return msgspec.structs.replace(due, before=known)
 
     def reload(self) -> None:
         """Others have changed what is due: forget what was read of it."""
