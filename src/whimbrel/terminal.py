@@ -13,6 +13,11 @@ def plain_console(*, stderr: bool = False) -> Console:
     return console if console.is_terminal else Console(stderr=stderr, width=200, soft_wrap=True)
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 host`, `1,000 hosts`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def printable(text: str) -> str:
     """What pages and servers say, for a terminal: control characters, and marks that turn the direction of writing, as
     escapes. Otherwise a title could rewrite the screen."""

@@ -61,7 +61,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
 
 def test_a_crawl_ends_with_a_summary_and_every_url_with_its_outcome(crawl: Crawl) -> None:
     assert crawl.done.code == 0, crawl.done.words
-    assert "done: 8 visits on 1 hosts" in crawl.done.words
+    assert "done: 8 visits on 1 host in" in crawl.done.words
     assert "robots.txt forbids them" in crawl.done.words
     assert crawl.ends() == ENDS
 
@@ -170,7 +170,7 @@ def test_a_crawl_that_stops_early_says_how_to_go_on_and_does(crawl: Crawl, tmp_p
     assert again.code == 0, "the limit holds"
     assert advice in again.words
     more = run("resume", str(into), "--set", "frontier.max_pages=3")
-    assert (more.code, "Go on" in more.words) == (0, False)
+    assert (more.code, "To continue" in more.words) == (0, False)
     done = run("resume", str(into), "--max-pages", "100")
     assert done.code == 0, done.words
     once_more = run("resume", str(into))
@@ -295,7 +295,7 @@ def test_nothing_but_failures_is_a_failure(tmp_path: Path) -> None:
     settings = ("--set", "qualifier.max_failures=1", "--set", "qualifier.pause_s=0.01")
     done = run("crawl", "http://127.0.0.1:1/", "--into", str(tmp_path / "out"), *OWN, *settings)
     assert done.code == 1
-    assert "1 URLs were not crawled: robots.txt could not be obtained, which means no." in done.words
+    assert "1 URL was not crawled: robots.txt could not be obtained, which means no." in done.words
     assert "Nothing was fetched" in done.words
 
 

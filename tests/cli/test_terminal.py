@@ -90,9 +90,6 @@ def test_fetch_honours_robots_txt_and_tells_what_it_found(site: str) -> None:
     found = run("fetch", f"{site}/", "--json", *OWN[2:]).json()
     assert (found["outcome"], found["status"], found["robots"]["verdict"]) == ("stored", 200, "allowed")
     assert [link["kind"] for link in found["links"]] == ["a"]
-    refused = run("fetch", f"{site}/", "--json")
-    assert refused.code == 1
-    assert refused.json()["reason"] == "private-address"
 
 
 PROGRESS = Progress(

@@ -1,8 +1,10 @@
 """`whimbrel crawl` and `whimbrel resume`."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,13 +16,14 @@ from whimbrel.cli.display import ProgressDisplay
 from whimbrel.cli.log import JsonLog
 from whimbrel.cli.summary import print_summary, summary
 from whimbrel.dashboard.process import attend_with
+from whimbrel.effect.seeding import Requeued
 from whimbrel.job.crawl import crawl as run_crawl
 from whimbrel.job.crawl import plan_of
 from whimbrel.job.options import JOB_FILE, CrawlOptions, OptionError, ResolvedOptions, combined, environment, read_job
 from whimbrel.job.parts import wiring_names
 from whimbrel.job.resume import resume as run_resume
 from whimbrel.job.run_result import RunResult
-from whimbrel.job.seed import require_seed, seed_url
+from whimbrel.job.seed import own_host_note, own_hosts, require_seed, seed_url
 from whimbrel.job.setting import parsed_changes, parsed_settings
 from whimbrel.terminal import plain_console
 
@@ -83,11 +86,16 @@ def crawl(
         "set": parsed_settings(set_ or []) or None,
         "seeds": [*_all_seeds(seeds or [], seeds_file), *_database_seeds(seeds_from)] or None,
     }
+    own = own_hosts(seeds or [])
     given = _given(found, job)
+    if own:
+        hosts = list(dict.fromkeys((*given.options.allow_host, *chain(*own.values()))))
+        given = _given(found | {"allow_host": hosts}, job)
     if dry_run:
         _check(given, into or _default_directory(given))
     else:
-        _run(run_crawl, given, into or _default_directory(given), dashboard, log, as_json=json_)
+        notes = map(own_host_note, own)
+        _run(run_crawl, given, into or _default_directory(given), dashboard, log, as_json=json_, notes=notes)
 
 
 def resume(
@@ -99,6 +107,10 @@ def resume(
     max_pages_per_host: Annotated[int | None, typer.Option(min=1, help="Another limit; likewise.")] = None,
     max_time: Annotated[str | None, typer.Option(metavar="DURATION", help="Another limit, from now on.")] = None,
     max_bytes: Annotated[str | None, typer.Option(metavar="SIZE", help="Another limit; earlier bytes count.")] = None,
+    allow_network: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CIDR", help="Private networks instead of those before; what was refused is tried again."),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="An option, or PART.KEY for a setting of one part."),
@@ -121,10 +133,19 @@ def resume(
         "max_pages_per_host": max_pages_per_host,
         "max_time": max_time,
         "max_bytes": max_bytes,
+        "allow_network": allow_network,
         **parsed_changes(set_ or []),
     }
     layers.append((_COMMAND_LINE, {key: value for key, value in found.items() if value is not None}))
-    _run(run_resume, combined(layers), directory, dashboard, log, as_json=json_)
+    given = combined(layers)
+    again = _refused_as_private(directory, given) if "allow_network" in layers[-1][1] else []
+    _run(partial(run_resume, again=again), given, directory, dashboard, log, as_json=json_)
+
+
+def _refused_as_private(directory: Path, given: ResolvedOptions) -> list[Requeued]:
+    from whimbrel.control.requeue import refused_as_private  # DuckDB: not for every crawl that goes on
+
+    return refused_as_private(directory, given)
 
 
 def _check(given: ResolvedOptions, directory: Path) -> None:
@@ -177,10 +198,13 @@ def _run(
     log: option.LogFormat,
     *,
     as_json: bool,
+    notes: Iterable[str] = (),
 ) -> None:
     """Crawl or resume, tell of it on the way, and end with the summary and the exit code."""
     console = plain_console(stderr=as_json or log is option.LogFormat.JSON)
     with JsonLog() if log is option.LogFormat.JSON else ProgressDisplay(console) as display:
+        for note in notes:
+            display.say(note)
         result = run(given, directory, display.show, display.say, attend=attend_with(dashboard))
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(summary(directory, result)), indent=2).decode())

@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +20,7 @@ from whimbrel.frontier.option import GateConfig
 from whimbrel.frontier.permit import LocalPermits
 from whimbrel.job.crawl_wiring import settings_of
 from whimbrel.job.options import CrawlOptions, combined
-from whimbrel.job.seed import seed_url
+from whimbrel.job.seed import own_hosts, seed_url
 from whimbrel.parse.parser import Parser, ParserConfig
 from whimbrel.qualify.api import Qualification
 from whimbrel.qualify.procedure import Procedure
@@ -45,12 +46,14 @@ def fetch(
 
     robots.txt is honoured here too. Exit codes: 0 fetched, 1 refused or failed, 2 usage.
     """
+    own = own_hosts([url])
     layer = {
         "seeds": [url],
         "user_agent": user_agent,
         "resolver": resolver,
         "ca": None if ca is None else str(ca),
         "allow_network": allow_network,
+        "allow_host": [*chain(*own.values())],
     }
     options = combined([("command line", {key: value for key, value in layer.items() if value is not None})]).options
     with tempfile.TemporaryDirectory(prefix="whimbrel-fetch-") as folder:
@@ -58,6 +61,8 @@ def fetch(
     if json_:
         typer.echo(json_text(story))
     else:
+        for host in own:
+            typer.echo(f"{host} is private; it is asked because you named it")
         _print(story)
     raise typer.Exit(0 if story["outcome"] in ("stored", "redirected", "gone") else 1)
 

@@ -10,14 +10,14 @@ from whimbrel.error import Damaged
 from whimbrel.job.run_result import RunResult
 from whimbrel.query.backlog import backlog
 from whimbrel.query.handler_failure import failures_sql, handler_failures
-from whimbrel.terminal import printable
+from whimbrel.terminal import counted, printable
 
 _NOT_CRAWLED: Final = {
     "denied robots": "robots.txt forbids them",
     "denied blocked": "a pattern of --block",
     "denied robots-unreachable": "robots.txt could not be obtained, which means no",
     "failed dns": "their host has no address; check its name, the network, and --resolver",
-    "failed private-address": "their address is private; --allow-network names networks that may be crawled",
+    "failed private-address": "their address is private. If it is yours: whimbrel resume {} --allow-network CIDR",
     "failed timeout": "their server did not answer in time",
     "failed tls": "their certificate is not valid",
 }
@@ -49,7 +49,7 @@ def summary(directory: Path, result: RunResult) -> dict[str, Any]:
 def print_summary(console: Console, directory: Path, result: RunResult) -> None:
     progress, report = result.progress, result.report
     console.print(
-        f"[bold]{result.state}[/bold]: {progress.visited:,} visits on {progress.hosts:,} hosts in "
+        f"[bold]{result.state}[/bold]: {counted(progress.visited, 'visit')} on {counted(progress.hosts, 'host')} in "
         f"{progress.elapsed_s:.1f} s ({progress.pages_per_s:,.0f}/s), {progress.bytes / 1e6:,.1f} MB",
         highlight=False,
     )
@@ -64,7 +64,9 @@ def print_summary(console: Console, directory: Path, result: RunResult) -> None:
         console.print(printable(line), style="red", markup=False)
     for reason, why in _NOT_CRAWLED.items():
         if progress.reasons.get(reason):
-            console.print(f"{progress.reasons[reason]:,} URLs were not crawled: {why}.", highlight=False)
+            count = progress.reasons[reason]
+            line = f"{counted(count, 'URL')} {'was' if count == 1 else 'were'} not crawled: {why.format(directory)}."
+            console.print(line, highlight=False, markup=False)
     for line in (*_handler_lines(directory, result), *_lost_lines(directory, result)):
         console.print(printable(line), style="red", highlight=False, markup=False, soft_wrap=True)
     if result.exit_code == 1 and not report.failures and not result.handlers_failed:
@@ -115,7 +117,10 @@ def _next_steps(directory: Path, result: RunResult) -> list[str]:
             option = result.limit.partition(" ")[0]
             lines.append(f"{result.limit} is reached. Raise it to go on:  {command} {option} …")
         else:
-            lines.append(f"{result.progress.queued:,} URLs are still queued. Go on with:  {command}")
+            count = result.progress.queued
+            lines.append(
+                f"{counted(count, 'URL')} {'is' if count == 1 else 'are'} still queued. To continue:  {command}"
+            )
     if result.committed.number:
         sql = "select outcome, reason, count(*) from fetches group by all order by 3 desc"
         lines.append(f'Ask it:   whimbrel query {directory} "{sql}"')

@@ -4,9 +4,15 @@ from pathlib import Path
 
 import msgspec
 
+from whimbrel.commit.committed import NotACrawl
 from whimbrel.control.api import Requeue
+from whimbrel.effect.seeding import Requeued
+from whimbrel.job.options import OptionError, ResolvedOptions
+from whimbrel.job.stored import stored_job
 from whimbrel.query.open_snapshot import latest_snapshot
 from whimbrel.query.sql import Query, QueryConfig
+from whimbrel.url import parse
+from whimbrel.visit import Discovered
 
 
 class Failed(msgspec.Struct, frozen=True, gc=False):
@@ -40,6 +46,22 @@ def failures(directory: Path, wanted: Requeue) -> list[Failed]:
         from chosen c left join pages p on p.url = c.source"""  # noqa: S608
     with Query([latest_snapshot(directory)], QueryConfig()) as asked, asked.run(sql) as answer:
         return [Failed(*row.values()) for batch in answer for row in batch.to_pylist()]
+
+
+def refused_as_private(directory: Path, given: ResolvedOptions) -> list[Requeued]:
+    """URLs that were not visited because their address is private, if other addresses are allowed now than before."""
+    try:
+        kept = stored_job(directory).options
+        now = given.options
+        if (kept.allow_network, kept.allow_host) == (now.allow_network, now.allow_host):
+            return []
+        found = failures(directory, Requeue(reason="private-address"))
+    except (OptionError, NotACrawl):
+        return []  # Who goes on with it says what is wrong.
+    urls = ((parse(one.url), one) for one in found)
+    return [
+        Requeued(Discovered(url, one.depth, one.source), "failed", one.reason) for url, one in urls if url is not None
+    ]
 
 
 def _quoted(text: str) -> str:

@@ -1,6 +1,7 @@
 """How a crawl begins: its seeds are queued, whatever scope, filters and limits say."""
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 from whimbrel.commit.journal import Journal
 from whimbrel.flow import Needs, Provider
@@ -10,22 +11,40 @@ from whimbrel.visit import Discovered
 
 
 class Admission(Protocol):
-    """The door by which a URL enters the crawl."""
+    """The door by which a URL enters the crawl, once or again."""
 
     def admit(self, found: Discovered) -> bool:
         """Queue a URL; true when it was not known before."""
 
+    def requeue(self, found: Discovered, outcome: str, reason: str) -> None:
+        """Visit a URL once more that ended like this."""
+
+
+class Requeued(NamedTuple):
+    """A URL that is visited once more, and how it ended before."""
+
+    found: Discovered
+    outcome: str
+    reason: str
+
 
 class Seeding(Provider):
-    """Queues the seeds when the crawl is new, and more of them when asked to."""
+    """Queues the seeds when the crawl is new, and more of them when asked to. `again` are URLs that are visited once
+    more when the crawl goes on."""
 
     fixed = "the crawl began with it"
     journal = Needs(Journal)
     router = Needs(Router)
     effects = Needs(Admission)
 
+    def __init__(self, config: Any = None, again: Sequence[Requeued] = ()) -> None:
+        super().__init__(config)
+        self._again = again
+
     async def open(self) -> None:
         if self.journal.resumed:
+            for one in self._again:
+                self.effects.requeue(*one)
             self.journal.add_event("crawl", "resumed", "")
         else:
             self.seed()

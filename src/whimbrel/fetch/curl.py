@@ -36,7 +36,7 @@ class CurlTransport(Provider):
 
     def __init__(self, config: CurlConfig | None = None) -> None:
         super().__init__(config)
-        self._networks = Networks(self.config.allow_networks)
+        self._networks = Networks(self.config.allow_networks, self.config.allow_hosts)
         self._patience = Patience(self.config)
         self._space = SpillSpace(self.config.spill_directory or tempfile.gettempdir(), self.config.spill_reserve_bytes)
         self._busy: dict[Any, Handle] = {}
@@ -101,7 +101,7 @@ class CurlTransport(Provider):
     ) -> Handle | None:
         if self._curl_loop is None:
             raise RuntimeError("the transport is not open")
-        if not self._networks.allows(address):
+        if not self._networks.allows_for(request.url, address):
             refused = Exchange(None, Trouble.PRIVATE_ADDRESS, False, address, b"", self.clock.wall_s(), 0.0)  # noqa: FBT003
             self._loop.call_soon(done, refused)
             return None

@@ -36,6 +36,9 @@ class CurlConfig(Config, frozen=True):
     nobody can check where the proxy really goes. Put such a check into the proxy."""
     allow_networks: tuple[str, ...] = ()
     """Networks that may be connected to although they are not global, such as 127.0.0.0/8."""
+    allow_hosts: tuple[str, ...] = ()
+    """HOST:PORT of servers that may be connected to although they are private: `localhost` at loopback addresses, an
+    address at itself. It holds for URLs with this host and port alone, wherever a link or a redirect leads."""
     ca: str = ""
     """A file of trusted certificates instead of the system's."""
     verify: bool = True

@@ -200,7 +200,7 @@ class Handle:
         if self.asked_s:
             self._repeated = True
             return int(pycurl.SOCKET_BAD)
-        if not self._config.proxy and not self._networks.allows(address.addr[0]):
+        if not self._config.proxy and not self._networks.allows_for(self._request.url, address.addr[0]):
             self._refused = Trouble.PRIVATE_ADDRESS
             return int(pycurl.SOCKET_BAD)
         try:

@@ -10,8 +10,12 @@ import ipaddress
 from collections.abc import Iterable
 from typing import Final
 
+from whimbrel.url import Url
+
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _MAX_KNOWN: Final = 65_536
+_LOOPBACK: Final = (ipaddress.IPv4Network("127.0.0.0/8"), ipaddress.IPv6Network("::1/128"))
 
 _SPECIAL_4: Final = tuple(
     map(
@@ -33,11 +37,13 @@ _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 class Networks:
     """Judges addresses and remembers up to 65,536 judgements; when they are too many it forgets all."""
 
-    def __init__(self, allowed: Iterable[str] = ()) -> None:
+    def __init__(self, allowed: Iterable[str] = (), hosts: Iterable[str] = ()) -> None:
         """`allowed`: networks that may be connected to although they are not global. ValueError when one is none.
+        `hosts`: HOST:PORT of servers that may be, for URLs with this very host and port (`own_networks`).
 
         They are compared with the address as it is written: 10.0.0.0/8 does not allow ::ffff:10.0.0.1.
         """
+        self._own = {named: own_networks(named.rpartition(":")[0]) for named in hosts}
         self._allowed = tuple(map(ipaddress.ip_network, allowed))
         self._known: dict[str, bool] = {}
 
@@ -51,12 +57,39 @@ class Networks:
             self._known[address] = known
         return known
 
+    def allows_for(self, url: Url, address: str) -> bool:
+        """The same for a request: a host that was named may be asked at its own private addresses."""
+        if self.allows(address):
+            return True
+        networks = self._own.get(f"{url.host}:{url.port}") if self._own else None
+        return bool(networks) and _is_in(address, networks or ())
+
     def _judge(self, text: str) -> bool:
         try:
             address = ipaddress.ip_address(text)
         except ValueError:
             return False
         return any(address in network for network in self._allowed) or is_global(address)
+
+
+def own_networks(host: str) -> tuple[_Network, ...]:
+    """The private networks that a host of a URL means by itself: an address itself, `localhost` and the names under it
+    loopback. Empty for other names, and for addresses that are global."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return _LOOPBACK
+    try:
+        address = ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return ()
+    return () if is_global(address) else (ipaddress.ip_network(address),)
+
+
+def _is_in(text: str, networks: Iterable[_Network]) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return any(address in network for network in networks)
 
 
 def is_global(address: _Address) -> bool:

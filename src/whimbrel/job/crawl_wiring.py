@@ -143,6 +143,7 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
             "cookies": options.cookies,
             "proxy": options.proxy,
             "allow_networks": options.allow_network,
+            "allow_hosts": options.allow_host,
             "ca": options.ca,
             "max_bytes": options.max_file_size,
             "connections": options.connections + _QUALIFYING,

@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Callable
 from typing import Any, Final
 
+from whimbrel.fetch.network import own_networks
 from whimbrel.url.filter import HostNames
 
 _LEAST: Final = {
@@ -36,6 +37,14 @@ def _networks(values: tuple[str, ...]) -> str:
             ipaddress.ip_network(value, strict=False)
         except ValueError:
             return f"{value!r} is not a network; write for example 127.0.0.0/8 or fd00::/8"
+    return ""
+
+
+def _own_hosts(values: tuple[str, ...]) -> str:
+    for value in values:
+        host, _, port = value.rpartition(":")
+        if not (own_networks(host) and port.isascii() and port.isdigit()):
+            return f"{value!r} is not HOST:PORT of a private address; write for example localhost:8000 or 10.0.0.7:80"
     return ""
 
 
@@ -83,6 +92,7 @@ def is_pattern(blocked: str) -> bool:
 
 _CHECKS: Final[dict[str, Callable[[Any], str]]] = {
     "allow_network": _networks,
+    "allow_host": _own_hosts,
     "resolver": _server,
     "proxy": _proxy,
     "delays": _delays,

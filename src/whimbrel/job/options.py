@@ -92,6 +92,9 @@ class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The URL of a proxy for all requests; the environment's is not used."""
     allow_network: tuple[str, ...] = ()
     """Private networks that may be crawled."""
+    allow_host: tuple[str, ...] = ()
+    """HOST:PORT of private servers that may be crawled, and no other there: `localhost:8000`, `10.0.0.7:80`. Seeds that
+    are typed on the command line are added by themselves; seeds from anywhere else are not."""
     resolver: str = ""
     """ADDRESS:PORT of a name server, which then has the only word. When empty, names are found as on the rest of the
     system: in its hosts file, then by its name servers."""

@@ -1,5 +1,6 @@
 """Goes on with a crawl: whether anything is left to do, and whether its files allow what is asked for now."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -8,19 +9,21 @@ from whimbrel.archive.cdxj import index_path
 from whimbrel.commit.committed import Committed, NotACrawl
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.upgrade import OLD, upgrade
+from whimbrel.effect.seeding import Requeued, Seeding
 from whimbrel.flow import Job, Plan, Report
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.job.crawl import TIMEOUTS, CrawlError, check_free, checked_plan, last_commit, plan_of, run
 from whimbrel.job.handling import handler_providers, rules_of
 from whimbrel.job.live_crawl import Attend, LiveCrawl, Say, Show
 from whimbrel.job.options import JOB_FILE, ResolvedOptions
+from whimbrel.job.part_name import SEEDING, planned
 from whimbrel.job.progress import final
 from whimbrel.job.run_result import RunResult
 from whimbrel.job.stop import StopRequest
 from whimbrel.job.stored import stored_job
 
 
-def resume(
+def resume(  # noqa: PLR0913 - what `crawl` takes, and one more
     given: ResolvedOptions,
     directory: Path,
     show: Show,
@@ -28,14 +31,17 @@ def resume(
     stop: StopRequest | None = None,
     rules: HandlerRules | None = None,
     attend: Attend | None = None,
+    *,
+    again: Sequence[Requeued] = (),
 ) -> RunResult:
-    """Go on with the crawl in a directory, wherever and however it ended. Busy when it runs."""
+    """Go on with the crawl in a directory, wherever and however it ended. Busy when it runs. `again`: URLs that ended
+    without a page and are visited once more."""
     check_free(directory)
     has_job = (directory / JOB_FILE).is_file()
     if not has_job and not any((directory / name).is_dir() for name in ("state", OLD)):
         raise NotACrawl(f"{directory} holds no crawl; begin one with `whimbrel crawl SEED --into {directory}`")
     finished = _finished(directory)
-    if finished is not None:
+    if finished is not None and not again:
         upgrade_state(given, directory, say)
         say(f"{directory} is done: nothing is left to do")
         return RunResult(report=Report("done"), progress=final(finished), committed=finished)
@@ -53,7 +59,8 @@ def resume(
     _check_lasting(before, plan, directory)
     upgrade_state(given, directory, say)
     with handler_providers(known) as ready:
-        job = Job(plan, found, providers=ready, timeouts=TIMEOUTS)
+        begun = {SEEDING: Seeding(again=again)} if planned(plan, SEEDING)[0] is Seeding else {}
+        job = Job(plan, found, providers={**ready, **begun}, timeouts=TIMEOUTS)
         running = LiveCrawl(given, kept, job, directory, found, rules, show, say)
         return run(running, stop or StopRequest(), attend)
 

@@ -1,8 +1,10 @@
 """Seeds as people write them, and that a crawl has one."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
+from whimbrel.fetch.network import own_networks
 from whimbrel.job.options import CrawlOptions, OptionError
 from whimbrel.url import Url, parse
 
@@ -15,6 +17,21 @@ def seed_url(text: str) -> Url:
     if url is None:
         raise OptionError(f"the seed {text!r} is not an http or https URL")
     return url
+
+
+def own_hosts(typed: Iterable[str]) -> dict[str, list[str]]:
+    """Seeds that a person has typed and whose host is private by itself, each with what may be crawled for it: its host
+    and port, of the default ports both. Somebody else may have written a seed that comes from a file or a database."""
+    found: dict[str, list[str]] = {}
+    for url in map(seed_url, typed):
+        if own_networks(url.host):
+            ports = (80, 443) if url.port in (80, 443) else (url.port,)
+            found[f"{url.host}:{url.port}"] = [f"{url.host}:{port}" for port in ports]
+    return found
+
+
+def own_host_note(host: str) -> str:
+    return f"{host} is private; it is crawled because you named it, and no other private address is"
 
 
 def seeds(options: CrawlOptions) -> list[Url]:

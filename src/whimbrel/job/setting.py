@@ -3,7 +3,7 @@
 import tomllib
 from typing import Any
 
-from whimbrel.job.options import OptionError
+from whimbrel.job.options import CrawlOptions, OptionError
 
 
 def parsed_settings(texts: list[str]) -> dict[str, dict[str, Any]]:
@@ -26,9 +26,16 @@ def parsed_changes(texts: list[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals:
             raise OptionError(f"--set {text}: write KEY=VALUE, for example order=depth or effects.retry_s=5")
-        found[name.strip()] = setting_value(value.strip())
+        found[name.strip()] = _option_value(name.strip(), value.strip())
     settings = parsed_settings([text for text in texts if text not in options])
     return found | ({"set": settings} if settings else {})
+
+
+def _option_value(name: str, text: str) -> Any:
+    """A list of one may be written as that one: `allow_network=10.0.0.0/8`."""
+    value = setting_value(text)
+    is_list = isinstance(getattr(CrawlOptions(), name, None), tuple)
+    return [value] if is_list and isinstance(value, str) else value
 
 
 def setting_value(text: str) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar, Unpack
 import msgspec
 
 from whimbrel.control.listener import serve_control
+from whimbrel.effect.seeding import Requeued
 from whimbrel.handle.rule import Filter, Handler, HandlerRules, handler
 from whimbrel.handle.rule import filter as filter_
 from whimbrel.job.crawl import crawl as begin_crawl
@@ -147,13 +148,20 @@ class Crawl:
             result: RunResult
             if resume and (directory / JOB_FILE).exists():
                 given = combined([(JOB_FILE, read_job(directory / JOB_FILE)), *self._layers])
-                result = resume_crawl(given, directory, show, say, stop, self.rules, serve_control)
+                again = _refused_as_private(directory, given) if "allow_network" in self._layers[-1][1] else []
+                result = resume_crawl(given, directory, show, say, stop, self.rules, serve_control, again=again)
             else:
                 given = combined([*self._layers, (_CODE, {"handlers": [rule.name for rule in self.rules.parse]})])
                 result = begin_crawl(given, directory, show, say, stop, self.rules, serve_control)
             return CrawlResult(directory, result)
 
         return work
+
+
+def _refused_as_private(directory: Path, given: ResolvedOptions) -> list[Requeued]:
+    from whimbrel.control.requeue import refused_as_private  # DuckDB: not for every crawl that goes on
+
+    return refused_as_private(directory, given)
 
 
 def _plain(value: Any) -> Any:

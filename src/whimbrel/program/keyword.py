@@ -35,6 +35,7 @@ class Keywords(TypedDict, total=False):
     cookies: str | PathLike[str]
     proxy: str
     allow_network: list[str] | tuple[str, ...]
+    allow_host: list[str] | tuple[str, ...]
     resolver: str
     ca: str | PathLike[str]
     control: str

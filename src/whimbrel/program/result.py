@@ -6,6 +6,7 @@ from whimbrel.job.progress import Progress
 from whimbrel.job.run_result import RunResult
 from whimbrel.query.crawl_data import CrawlData
 from whimbrel.query.handler_failure import handler_failures
+from whimbrel.terminal import counted
 
 
 class CrawlResult(CrawlData):
@@ -52,4 +53,5 @@ class CrawlResult(CrawlData):
 
     def __repr__(self) -> str:
         progress = self.progress
-        return f"<{self.state}: {progress.visited:,} visits on {progress.hosts:,} hosts in {self.directory}>"
+        visits, hosts = counted(progress.visited, "visit"), counted(progress.hosts, "host")
+        return f"<{self.state}: {visits} on {hosts} in {self.directory}>"

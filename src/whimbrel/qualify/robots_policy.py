@@ -79,7 +79,7 @@ def judge(
 def fail(config: QualifyConfig, reason: str, finding: RobotsFinding, case: Circumstance) -> Qualification:
     """Disqualified until the retry interval is over, or for good. What is known of its rules stays known.
 
-    A host whose every address is private is not waited for: only `--allow-network` can change that.
+    A host whose every address is private is not waited for: only other options can change that.
     """
     past = case.past
     failures = past.failures + 1

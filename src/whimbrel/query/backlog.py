@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.facts.api import FactsDamaged
+from whimbrel.terminal import counted
 
 if TYPE_CHECKING:
     from whimbrel.query.snapshot import Snapshot
@@ -79,13 +80,9 @@ class _Kind:
 
     def line(self) -> str:
         what = _KINDS.get(self.name, self.name)
-        text = f"{_counted(self.hosts, 'host')} with {_counted(self.urls, 'URL')}: {what}"
+        text = f"{counted(self.hosts, 'host')} with {counted(self.urls, 'URL')}: {what}"
         if self.name == "disqualified" and self.until is not None and self.until > datetime.now(UTC):
             text += f"; the first is tried again at {self.until:%Y-%m-%d %H:%M} UTC"
         if self.said:
             text += f" (for example: {self.said})"
         return text + "; check the names, the network, and --resolver" if "no address" in self.said else text
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
