@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -186,3 +187,26 @@ def test_headers_without_end_are_cut(crawl: RunningCrawl) -> None:
     with pytest.raises((OSError, http.client.HTTPException, AssertionError)):
         assert request(crawl.directory, "GET", "/v1/status", None, **headers)[0] != 400
     assert crawl.control.status().state == "running"
+
+
+def test_connections_without_a_request_cost_the_crawl_no_more_than_64_descriptors_for_a_few_seconds(
+    crawl: RunningCrawl,
+) -> None:
+    found = read_address(crawl.directory)
+    address = urlsplit(found.url)
+    assert address.hostname is not None
+    assert address.port is not None
+    crawl.status()  # The server is there.
+    files = Path(f"/proc/{crawl.process.pid}/fd")
+    before = len([*files.iterdir()])
+    idle = [socket.create_connection((address.hostname, address.port), timeout=10) for _ in range(200)]
+    try:
+        # All beyond 64 are closed at once, the others after five seconds; then there is room for a request.
+        for one in idle:
+            with suppress(ConnectionResetError):
+                assert one.recv(1) == b""
+        assert len([*files.iterdir()]) < before + 64
+        assert crawl.status()["state"]
+    finally:
+        for one in idle:
+            one.close()

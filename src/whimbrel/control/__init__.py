@@ -8,7 +8,8 @@ the URLs to be visited once more, `rewire.py` makes the wiring that parts are ad
 
 The *listener* (`listener.py`) has an address of this machine, which stands with a token in control.json in the crawl's
 directory, for its owner's eyes only (`address.py`). The server behind it (`server.py`: HTTP, described by `openapi.py`,
-answers in `answer.py`) is loaded at the first connection; `guard.py` says who may call. `client.py` is the other side,
+answers in `answer.py`) is loaded at the first connection; `connection.py` bounds connections, `guard.py` says who may
+call. `client.py` is the other side,
 for the command line, programs and the dashboard.
 
 `status.py` is what can be seen: numbers, the live wiring, health (`warning.py`), history (`history.py`), the machine

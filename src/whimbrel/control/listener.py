@@ -110,6 +110,7 @@ class Listener:
     def _make(self) -> "uvicorn.Server":
         import uvicorn
 
+        from whimbrel.control.connection import MOST_CONNECTIONS, ControlProtocol
         from whimbrel.control.server import application
 
         class ControlServer(uvicorn.Server):
@@ -122,15 +123,15 @@ class Listener:
         config = uvicorn.Config(
             app,
             loop="none",
-            http="h11",
+            http=ControlProtocol,
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,
             date_header=False,
-            limit_concurrency=64,
-            timeout_keep_alive=30,
+            limit_concurrency=MOST_CONNECTIONS + 1,
+            timeout_keep_alive=5,
             timeout_graceful_shutdown=1,
         )
         return ControlServer(config)
