@@ -80,7 +80,19 @@ def test_the_result_of_a_crawl_from_python_has_its_failures(site: str, tmp_path:
 
     result = crawl.run(tmp_path / "out")
     assert result.handled == {"error": 5}
-    assert result.failures == ["handlers failed on 5 of 5 pages: KeyError: ''"]
+    assert result.failures == ["on 5 pages: KeyError: ''"]
+
+
+def test_the_result_has_the_failures_of_filters(site: str, tmp_path: Path) -> None:
+    crawl = new(site)
+
+    @crawl.filter
+    def wanted(_: str) -> bool:
+        raise KeyError("k")
+
+    result = crawl.run(tmp_path / "out")
+    assert result.handled == {}
+    assert result.failures == ["on 1 page: filter wanted: KeyError: 'k'"]
 
 
 def test_a_filter_that_fails_is_told_of_with_its_error(site: str, tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_filters_keep_urls_out_and_one_that_raises_says_no(site: str, tmp_path: 
     }
     ((page_url, outcome, error),) = result.sql("SELECT url, outcome, error FROM handled")
     assert (page_url, outcome) == (f"{site}/", "filter-error")
-    assert error.startswith(f"a filter failed on {site}/b: ValueError: no b\nTraceback")
+    assert error.startswith(f"filter wanted: ValueError: no b\nThe link was {site}/b\nTraceback")
 
 
 MISTAKES = {
@@ -348,6 +348,11 @@ def test_an_async_handler_is_refused_with_the_reason(tmp_path: Path, head: str) 
     refused = run("crawl", "http://a.test", "--into", str(tmp_path / "out"), "--with", str(file))
     assert refused.code == 2
     assert "heading is an async function; handlers are plain ones" in refused.words
+    with pytest.raises(TypeError, match="is an async function; filters are plain ones"):
+
+        @w.filter  # type: ignore[arg-type]
+        async def wanted(_: str) -> bool:
+            return False
 
 
 @pytest.mark.parametrize(

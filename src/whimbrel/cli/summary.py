@@ -78,7 +78,7 @@ def print_summary(console: Console, directory: Path, result: RunResult) -> None:
 def _handler_failures(directory: Path, result: RunResult) -> dict[str, int]:
     """What handlers and filters failed with in this run, and on how many pages. Nothing of damaged tables: others tell
     of these."""
-    if not result.handlers_failed and not result.progress.refused.get("filter-error"):
+    if not result.may_have_handler_failures:
         return {}
     try:
         return handler_failures(directory, result.began_at_s)

@@ -8,6 +8,10 @@ _PSEUDO: Final = re.compile(r"""::(?:text|attr\(\s*(?:"([^"]*)"|'([^']*)'|([^\s(
 _TOKEN: Final = re.compile(r"""\\.|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|::|[][(),]""", re.DOTALL)
 """What matters to the structure of a selector; an escape and a text in quotes are one token each."""
 
+_DEEP: Final = re.compile(r"(?:(?P<above>.*[^\s>+~])\s|\A)\s*+\*?\s*\Z", re.DOTALL)
+"""What stands before `::` when it means the elements above it and all below them, as in Scrapy: `div ::text`,
+`div *::text`; and with nothing above, the element that is asked."""
+
 
 class Asked(NamedTuple):
     """What a selector asks for of the elements that it finds."""
@@ -35,13 +39,9 @@ def asked_of(selector: str) -> Asked | None:
         raise ValueError(f"{selector!r} asks for different things at once: select them one after the other")
     if name is None:
         return None
-    near = ", ".join(head for head in heads if not _is_deep(head))
-    return Asked(name, near, tuple(head.strip() for head in heads if _is_deep(head)))
-
-
-def _is_deep(head: str) -> bool:
-    """A blank before `::` means anything below; and with nothing before it, the element that is asked."""
-    return not head.strip() or (head[-1].isspace() and head.rstrip()[-1] not in ">+~")
+    deep = [_DEEP.match(head) for head in heads]
+    near = ", ".join(head for head, is_deep in zip(heads, deep, strict=True) if not is_deep)
+    return Asked(name, near, tuple((found["above"] or "").strip() for found in deep if found))
 
 
 def _pseudo(part: str) -> re.Match[str] | None:

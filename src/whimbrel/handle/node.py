@@ -116,10 +116,10 @@ def _selected(root: Document | Element, selector: str, whole: str) -> list[Eleme
 
 
 def _bearers(root: Document | Element, asked: Asked, whole: str) -> list[Element]:
-    """The elements whose attribute is asked for. Those of the element itself come with those below it."""
+    """The elements whose attribute is asked for."""
     own = [root] if "" in asked.deep and isinstance(root, Element) else []
     selectors = [asked.near] if asked.near else []
-    selectors += [f"{head} *" if head else "*" for head in asked.deep]
+    selectors += [f"{head}, {head} *" if head else "*" for head in asked.deep]
     return own + _selected(root, ", ".join(selectors), whole)
 
 

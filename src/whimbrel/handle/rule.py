@@ -101,7 +101,7 @@ def handler(
     as `@handler` without parentheses. TypeError when it is an `async` one, or no function."""
 
     def mark(function: Handler) -> Handler:
-        _check_handler(function)
+        _check_plain(function, "handlers")
         setattr(function, _MARK, _Mark("handler", _several(url), _several(mime)))
         return function
 
@@ -109,17 +109,20 @@ def handler(
 
 
 def filter(function: Filter) -> Filter:  # noqa: A001 - whimbrel.filter
-    """Mark a function that says whether a URL may be visited. One that raises says no."""
+    """Mark a function that says whether a URL may be visited. One that raises says no. TypeError when it is an `async`
+    one."""
+    _check_plain(function, "filters")
     setattr(function, _MARK, _Mark("filter"))
     return function
 
 
-def _check_handler(function: Any) -> None:
+def _check_plain(function: Any, what: str) -> None:
     if not callable(function):
         raise TypeError(f"{function!r} is no function; patterns are given by name: handler(url=…, mime=…)")
+    # What an async filter returns counts as true, whatever it would say.
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(
-            f"{function.__name__} is an async function; handlers are plain ones: they run in processes of their own, "
+            f"{function.__name__} is an async function; {what} are plain ones: they run in processes of their own, "
             "and have nothing to wait for"
         )
 

@@ -213,9 +213,15 @@ class _Judge:
         """The first failure."""
 
     def ask(self, url: str) -> None:
+        name = ""
         try:
-            if not all(wants(url) for wants in self._filters):
-                self.refused.append(url)
+            for wants in self._filters:
+                name = getattr(wants, "__name__", repr(wants))
+                if not wants(url):
+                    self.refused.append(url)
+                    return
         except BaseException as raised:  # noqa: BLE001
             self.failed.append(url)
-            self.error = self.error or f"a filter failed on {url}: {_told(raised)}"
+            if not self.error:
+                said, _, rest = _told(raised).partition("\n")
+                self.error = f"filter {name}: {said}\nThe link was {url}\n{rest}"

@@ -33,6 +33,11 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         return failed_pages(self.handled)
 
     @property
+    def may_have_handler_failures(self) -> bool:
+        """Whether it is worth while to ask the tables what handlers and filters failed with."""
+        return bool(self.handlers_failed or self.progress.refused.get("filter-error"))
+
+    @property
     def exit_code(self) -> int:
         """0 done, or ended by a limit that the user set; 1 failed or nothing but failures, of pages or of handlers; 3
         stopped with work left."""

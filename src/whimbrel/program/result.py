@@ -35,14 +35,13 @@ class CrawlResult(CrawlData):
 
     @property
     def failures(self) -> list[str]:
-        """Which parts failed, in which phase and why; and what handlers failed with in this run, and on how many pages.
-        Mostly none."""
+        """Which parts failed, in which phase and why; and on how many pages handlers and filters failed in this run,
+        with the last line of the traceback. Mostly none."""
         result = self._result
         found = [f"{one.component} failed in {one.phase}: {one.reason}" for one in result.report.failures]
-        if result.handlers_failed:
-            of = sum(result.handled.values())
+        if result.may_have_handler_failures:
             failures = handler_failures(self.directory, result.began_at_s)
-            found += [f"handlers failed on {pages:,} of {of:,} pages: {error}" for error, pages in failures.items()]
+            found += [f"on {pages:,} page{'s' if pages > 1 else ''}: {error}" for error, pages in failures.items()]
         return found
 
     @property

@@ -15,8 +15,8 @@ def failures_sql(since_s: float) -> str:
 
 
 def handler_failures(directory: Path, since_s: float) -> dict[str, int]:
-    """The last line of the traceback, and the number of pages that it is of. Raises Damaged when tables are not what
-    the last commit says."""
+    """The last line of the traceback, and the number of pages that it is of; that of a filter begins with `filter` and
+    its name. Raises Damaged when tables are not what the last commit says."""
     from whimbrel.query.open_snapshot import latest_snapshot
     from whimbrel.query.sql import Query, QueryConfig
 
