@@ -1,16 +1,28 @@
 """Text for a terminal: whole lines where nobody watches, and nothing that could rewrite the screen."""
 
 import json
+import os
+import sys
 from typing import Any
 
 import msgspec
 from rich.console import Console
 
 
+class PatientConsole(Console):
+    """Prints as long as somebody reads. A crawl does not end because nobody does any more (`whimbrel crawl | head`)."""
+
+    def on_broken_pipe(self) -> None:
+        """rich would end the process."""
+        self.quiet = True
+        with open(os.devnull, "w") as nothing:  # noqa: PTH123 - not a path
+            os.dup2(nothing.fileno(), sys.stderr.fileno() if self.stderr else sys.stdout.fileno())
+
+
 def plain_console(*, stderr: bool = False) -> Console:
     """A console whose lines a pipe can be searched for: nothing is wrapped unless a person watches."""
-    console = Console(stderr=stderr)
-    return console if console.is_terminal else Console(stderr=stderr, width=200, soft_wrap=True)
+    console = PatientConsole(stderr=stderr)
+    return console if console.is_terminal else PatientConsole(stderr=stderr, width=200, soft_wrap=True)
 
 
 def counted(number: int, noun: str) -> str:

@@ -315,3 +315,14 @@ def test_whatever_a_server_sends_each_request_has_one_end(answers: list[bytes]) 
             assert not exchange.trouble.startswith("error-"), exchange.trouble
 
     run(scene())
+
+
+@pytest.mark.parametrize("length", ["9" * 23, str(2**63), "0" * 10 + "9" * 20])
+def test_a_body_shorter_than_any_length_that_was_promised_is_cut(length: str) -> None:
+    async def scene() -> None:
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n".encode()
+        async with raw(sending(head + b"12345")) as port:
+            exchange = await ask(port)
+            assert (exchange.trouble, exchange.response) == (Trouble.CUT, None)
+
+    run(scene())

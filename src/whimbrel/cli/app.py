@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from whimbrel.cli.argv import with_default
+from whimbrel.cli.standard_file import open_standard_files
 from whimbrel.error import WhimbrelError
 from whimbrel.job.process_tuning import tune_memory
 from whimbrel.version import __version__
@@ -75,6 +76,7 @@ def _whimbrel(
 
 def main() -> None:
     """The entry point of a process of its own."""
+    open_standard_files()
     if _first_word() in _CRAWLING:
         tune_memory()
     run()

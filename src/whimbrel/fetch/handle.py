@@ -2,7 +2,7 @@
 
 import os
 import socket
-from typing import Any
+from typing import Any, Final
 
 import pycurl
 
@@ -18,6 +18,9 @@ from whimbrel.fetch.spill_space import SpillSpace
 from whimbrel.fetch.trouble import Trouble, socket_shortage, trouble_of
 from whimbrel.shortage import Shortage, shortage_of
 from whimbrel.visit import Request
+
+_TOO_LONG: Final = str(2**63)
+"""A Content-Length from here on libcurl does not look at."""
 
 
 class Handle:
@@ -161,6 +164,8 @@ class Handle:
         if found is None:
             return None, Trouble.BAD_HTTP
         status, head, version, headers = found
+        if _is_short(status, headers, self._request):
+            return None, Trouble.CUT
         truncated = "length" if body.truncated else ""
         return Response(status, head, version, headers, body.finish(), truncated), Trouble.NONE
 
@@ -223,6 +228,14 @@ class Handle:
         if kind == pycurl.INFOTYPE_HEADER_OUT:
             # With a tunnel the first is the request to the proxy; the last is the one that counts.
             self._sent = data
+
+
+def _is_short(status: int, headers: dict[str, str], request: Request) -> bool:
+    """Whether more bytes were promised than anybody can send. libcurl takes such a number for none at all."""
+    length = headers.get("content-length", "").lstrip("0")
+    if not (length.isascii() and length.isdigit()) or (len(length), length) < (len(_TOO_LONG), _TOO_LONG):
+        return False
+    return "transfer-encoding" not in headers and request.method != "HEAD" and status not in (204, 304)
 
 
 def _joined(lines: list[str]) -> bytes:
