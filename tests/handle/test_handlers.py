@@ -6,7 +6,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -360,16 +360,22 @@ def test_an_async_handler_is_refused_with_the_reason(tmp_path: Path, head: str) 
     [
         ({"a": 1}, "wrong returned a dict; handlers yield or return items"), (5, "wrong returned an int; handlers"),
         ("text", "wrong returned a str; handlers"), ([{"a": 1}], "wrong made a dict; handlers"),
+        ("generator", "wrong yields, and returned a dict at its end"),
     ],
 )  # fmt: skip
 def test_what_a_handler_returns_by_mistake_is_told(site: str, tmp_path: Path, result: object, said: str) -> None:
     crawl = new(site, scope="page")
 
     @crawl.parse
-    def wrong(_: w.Page) -> object:
-        return result
+    def wrong(one: w.Page) -> object:
+        return _returning(one) if result == "generator" else result
 
     assert said in crawl.run(tmp_path / "out").failures[0]
+
+
+def _returning(one: w.Page) -> Generator[Title, None, dict[str, int]]:
+    yield Title(one.url, one.title)
+    return {"a": 1}
 
 
 def test_item_classes_are_checked_when_they_are_defined() -> None:

@@ -4,7 +4,7 @@ import io
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -160,7 +160,7 @@ def _run(rule: HandlerRule, page: Page, items: list[Item], links: list[Link]) ->
     if isinstance(result, str | bytes | Mapping) or not isinstance(result, Item | Link | Iterable):
         raise TypeError(f"{rule.name} returned {_described(result)}; {_EXPECTED}")
     count = 0
-    for one in (result,) if isinstance(result, Item | Link) else result:
+    for one in (result,) if isinstance(result, Item | Link) else _made(result, rule.name):
         if isinstance(one, Item):
             items.append(one)
         elif isinstance(one, Link):
@@ -172,6 +172,18 @@ def _run(rule: HandlerRule, page: Page, items: list[Item], links: list[Link]) ->
         count += 1
         if count > _MOST_ITEMS:
             raise ValueError(f"{rule.name} made more than {_MOST_ITEMS:,} items of one page")
+
+
+def _made(result: Iterable[Any], name: str) -> Iterator[Any]:
+    """What a handler yields, or the list that it returns. What a generator returns beside would be lost silently."""
+    if not isinstance(result, Generator):
+        yield from result
+        return
+    returned = yield from result
+    if returned is not None:
+        raise TypeError(
+            f"{name} yields, and returned {_described(returned)} at its end, which nobody gets: yield it, too"
+        )
 
 
 def _described(made: Any) -> str:
