@@ -133,7 +133,7 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
             "follow": options.follow,
         },
         "qualifier": {"agent": token, "robots": options.robots},
-        "parser": {"agent": token, "requisites": options.requisites},
+        "parser": {"agent": token, "requisites": options.requisites, "directory": str(directory)},
         "effects": {"mime": options.mime},
         "downloader": {"connections": options.connections},
         "resolver": {"server": options.resolver},

@@ -1,7 +1,7 @@
 """The messages of parsing."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol, Self, overload
+from typing import Any, Final, Protocol, Self, overload
 
 import msgspec
 
@@ -86,6 +86,10 @@ class Links(Sequence[PageLink]):
 
 
 NO_LINKS = Links([], [], [], [])
+
+
+READ_IN_PART: Final = frozenset(("too-large", "too-many-links", "time-budget", "crashed"))
+"""Troubles of a document of which not everything was read; it is whole in the archive."""
 
 
 class ParsedPage(msgspec.Struct, frozen=True, gc=False):

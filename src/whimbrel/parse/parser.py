@@ -1,5 +1,7 @@
 """Reads the documents that visits bring."""
 
+from pathlib import Path
+
 import msgspec
 
 from whimbrel.clock import Clock
@@ -9,7 +11,8 @@ from whimbrel.fetch.coding import Decoded, decode, gunzip
 from whimbrel.flow import Config, In, Needs, Out, Sync
 from whimbrel.outcome.classify import classify, classify_document
 from whimbrel.parse import dispatch
-from whimbrel.parse.api import Parsed, ParsedPage, Reading
+from whimbrel.parse.api import Module, Parsed, ParsedPage, Reading
+from whimbrel.parse.crash_note import CrashNote, survives
 from whimbrel.parse.robots_directive import header_directives
 from whimbrel.url import Url
 
@@ -33,6 +36,8 @@ class ParserConfig(Config, frozen=True):
     """Of the visible words."""
     requisites: bool = False
     """Also record images, styles, scripts and media."""
+    directory: str = ""
+    """Of the crawl, where a note says which document is being read; empty: no note is kept."""
 
 
 class Parser(Sync):
@@ -54,6 +59,11 @@ class Parser(Sync):
             time_budget_s=config.time_budget_s,
         )
         self._modules = self.modules(reading)
+        self._note = CrashNote(Path(config.directory)) if config.directory else None
+
+    async def close(self) -> None:
+        if self._note is not None:
+            self._note.close()
 
     def modules(self, reading: Reading) -> dispatch.Table:
         return dispatch.modules(reading, self.clock.now_s)
@@ -106,8 +116,19 @@ class Parser(Sync):
         module = dispatch.module_for(self._modules, read_as)
         page = None
         if module is not None and body and self._is_readable(decoded, body, read_as):
-            page = module.read(body, url, mime, charset)
+            page = self._noted(module, body, url, mime, charset)
         return self._completed(page or ParsedPage(mime), decoded, response.header("x-robots-tag"))
+
+    def _noted(self, module: Module, body: bytes, url: Url, mime: str, charset: str) -> ParsedPage:
+        note = self._note
+        if note is None:
+            return module.read(body, url, mime, charset)
+        if url.text in note.suspects and not survives(body, url.text, mime, charset):
+            return ParsedPage(mime, charset, trouble="crashed")
+        note.begin(url.text)
+        page = module.read(body, url, mime, charset)
+        note.end()
+        return page
 
     def _is_readable(self, decoded: Decoded, body: bytes, mime: str) -> bool:
         if not decoded.known or decoded.trouble == "undecodable":

@@ -13,7 +13,7 @@ from whimbrel.facts.row import CaptureRow, FetchRow, HandledRow, HostRow
 from whimbrel.fetch.api import Response
 from whimbrel.frontier.api import HostSummary
 from whimbrel.outcome import CONTENT, Outcome
-from whimbrel.parse.api import Handled, ParsedPage
+from whimbrel.parse.api import READ_IN_PART, Handled, ParsedPage
 from whimbrel.result.work import SettledVisit, Work
 from whimbrel.url import Url
 
@@ -123,7 +123,7 @@ def capture_row(
         duplicate_of_id=None
         if original is None
         else original.legacy_id or capture_id(original.url, original.at_s, settled.digest),
-        truncated=response.truncated,
+        truncated=response.truncated or (page.trouble if page.trouble in READ_IN_PART else ""),
         warc_file=where.file,
         warc_offset=where.offset,
         warc_length=where.length,
