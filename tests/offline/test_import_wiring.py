@@ -130,7 +130,7 @@ def test_all_that_works_on_a_crawl_works_on_an_import(warc: Path, tmp_path: Path
     assert (why.code, "unchanged" in why.out) == (0, True)
     assert run("status", str(out), "--json").json()["state"] == "done"
     events = w.open(out).sql('SELECT actor, action FROM events ORDER BY "at"')
-    assert list(events) == [("import", "started"), ("import", "done"), ("reparse", "done")]
+    assert list(events) == [("import", "started"), ("import", "done"), ("handlers", "code"), ("reparse", "done")]
 
 
 def test_the_wiring_of_an_import_can_be_drawn() -> None:

@@ -23,7 +23,7 @@ def seen_text(document: Document, unseen: list[Element], max_chars: int) -> str:
     for element in unseen:
         element.decompose()
     # Cut before it is folded, too: lines of a letter or two take many times their memory.
-    return fold_lines(" ".join(document.stripped_strings)[: 2 * max_chars])[:max_chars]
+    return fold_lines(" ".join(document.stripped_strings)[: max_chars + max_chars // 4])[:max_chars]
 
 
 def fold_lines(text: str) -> str:

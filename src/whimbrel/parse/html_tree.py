@@ -27,7 +27,7 @@ TEMPLATES: Final = ("template", "applet")
 """The tags of what may be a template."""
 MAX_BYTES: Final = 6_000_000
 """Of a document; what comes after them is not read. A single text takes 24 bytes for each of its letters."""
-_MOST_BYTES: Final = 120_000_000
+_MOST_BYTES: Final = 95_000_000
 _MOST_S: Final = 0.7
 _FEW_TAGS: Final = 3_000
 """They make at most 1.5 million elements, 180 MB."""
