@@ -12,7 +12,7 @@ WhimbrelError
 │   │   └── SnapshotError  a WARC file that cannot be served (simweb.snapshot)
 │   ├── ListenError        a port that is taken; also an OSError (simweb.server.listen)
 │   ├── WebControlError    a simulated web that cannot be reached (simweb.server.control)
-│   ├── DashboardError     a dashboard that cannot be served (dashboard.serve)
+│   ├── DashboardError     a dashboard that cannot be served (dashboard.library)
 │   ├── StageError         a benchmark whose crawl cannot run (bench.politeness.stage)
 │   ├── BenchError         a benchmark whose server cannot run (bench.simweb)
 │   ├── PeersError         a comparison that cannot run (bench.peers.api)

@@ -85,7 +85,7 @@ def test_escapes_lose_nothing(text: str) -> None:
 def test_fetch_honours_robots_txt_and_tells_what_it_found(site: str) -> None:
     done = run("fetch", f"{site}/private", *OWN[2:])
     assert done.code == 1
-    assert "robots.txt: robots (status 200" in done.words
+    assert "robots.txt forbids this URL (status 200, crawl delay 0 s)" in done.words
     assert "denied (robots)" in done.words
     found = run("fetch", f"{site}/", "--json", *OWN[2:]).json()
     assert (found["outcome"], found["status"], found["robots"]["verdict"]) == ("stored", 200, "allowed")

@@ -57,6 +57,12 @@ def test_the_reference_of_job_files_is_up_to_date() -> None:
     assert written == job_reference(), "run: python -m whimbrel.reference job-file > docs/job-file.md"
 
 
+def test_every_extra_is_listed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    page = (DOCS / "quick-start.md").read_text()
+    assert [name for name in project["optional-dependencies"] if f"`{name}`" not in page] == []
+
+
 def test_every_option_and_every_setting_says_what_it_means() -> None:
     wired, others = parts()
     silent = [field.name for field in options() if not field.text]

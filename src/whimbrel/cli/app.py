@@ -34,7 +34,7 @@ _COMMANDS: Final = {
 }
 """Each with its module in the package, and its function or group there."""
 _CRAWLING: Final = ("crawl", "resume", "demo")
-_BENCH: Final = {"brotli", "cryptography", "dns", "h2", "numpy", "zstandard"}
+_BENCH: Final = {"cryptography", "dns", "h2", "psutil"}
 """What only the `bench` extra installs."""
 
 

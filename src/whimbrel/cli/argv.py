@@ -1,5 +1,6 @@
 """The words of a command line, before they are read."""
 
+from itertools import zip_longest
 from typing import Final
 
 _ANY_PORT: Final = "127.0.0.1:0"
@@ -9,7 +10,7 @@ _OPTION: Final = "--dashboard"
 def with_default(words: list[str]) -> list[str]:
     """`--dashboard` may stand alone: then it means an address of this machine and any port that is free."""
     found: list[str] = []
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
         alone = word == _OPTION and not _is_address(following)
         found.append(f"{_OPTION}={_ANY_PORT}" if alone else word)
     return found

@@ -1,7 +1,8 @@
 """`whimbrel config show`: every value of a crawl's configuration, and where it came from."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 import typer
@@ -13,6 +14,14 @@ from whimbrel.job.options import CrawlOptions
 from whimbrel.job.parts import registry
 from whimbrel.job.stored import stored_job
 from whimbrel.terminal import plain_console
+
+_DERIVED: Final = {
+    "scope": ("router", "scope"),
+    "max_depth": ("router", "max_depth"),
+    "max_pages_per_host": ("frontier", "max_pages_per_host"),
+    "user_agent": ("transport", "user_agent"),
+}
+"""Options whose default depends on others, and the setting that says what became of it."""
 
 app = typer.Typer(no_args_is_help=True, help="Look at a crawl's configuration.")
 
@@ -36,7 +45,7 @@ def show(
     plan = check(configured(given.options, directory, found), found)
     derived = settings_of(given.options, directory)
     rows: list[tuple[str, Any, str]] = [
-        (name, getattr(given.options, name), given.origins.get(name, "default"))
+        (name, _in_force(name, given.options, derived), given.origins.get(name, "default"))
         for name in CrawlOptions.__struct_fields__
         if name != "set"
     ]
@@ -51,6 +60,13 @@ def show(
             origin = given.origins.get(f"set.{spec.name}.{key}", decided)
             rows.append((f"{spec.name}.{key}", getattr(config, key), origin))
     _print(rows, as_json=json_)
+
+
+def _in_force(name: str, options: CrawlOptions, derived: Mapping[str, Mapping[str, Any]]) -> Any:
+    """The value that a crawl goes by: some defaults depend on other options."""
+    value = getattr(options, name)
+    part, key = _DERIVED.get(name, ("", ""))
+    return derived[part][key] if part and value in (None, "") else value
 
 
 def _print(rows: list[tuple[str, Any, str]], *, as_json: bool) -> None:

@@ -170,8 +170,16 @@ def _all_seeds(named: list[str], file: str | None) -> list[str]:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise OptionError(f"--seeds {file}: {error}") from error
-    lines = (line.strip() for line in text.splitlines())
-    return [*named, *(line for line in lines if line and not line.startswith("#"))]
+    found: list[str] = []
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if line and not line.startswith("#"):
+            try:
+                seed_url(line)
+            except OptionError as error:
+                where = "standard input" if file == "-" else file
+                raise OptionError(f"--seeds: {where}, line {number}: {error}") from error
+            found.append(line)
+    return [*named, *found]
 
 
 def _database_seeds(asked: tuple[str, str] | None) -> list[str]:

@@ -16,7 +16,8 @@ def dashboard(
 
     Prints the address to open, which has a token in it. Exit codes: 0 ended, 2 it cannot be served.
     """
-    from whimbrel.dashboard.serve import DashboardError, serve
+    from whimbrel.dashboard.library import DashboardError
+    from whimbrel.dashboard.serve import serve
 
     host, _, port = at.rpartition(":")
     if not directory.is_dir():

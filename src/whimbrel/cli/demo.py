@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -23,6 +24,8 @@ from whimbrel.simweb.spec import changed
 from whimbrel.simweb.web import Web
 from whimbrel.terminal import plain_console
 
+_NEEDED: Final = ("cryptography", "dns", "h2")
+"""By the simulated web; the extra `bench` installs them."""
 _RESULT: Final = {"job.toml", "COMMITTED", "state", "archive", "facts"}
 
 
@@ -34,6 +37,8 @@ def demo(
 
     Needs no network. Exit codes: 0 the result equals the truth, 1 it does not or the crawl failed, 2 usage, 3 stopped.
     """
+    for library in _NEEDED:
+        import_module(library)  # Before anything is touched: where one is missing, the command says what to install.
     if again:
         _clear(into)
     check_empty(into)

@@ -4,7 +4,7 @@ import asyncio
 import tempfile
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 import typer
@@ -27,9 +27,16 @@ from whimbrel.qualify.procedure import Procedure
 from whimbrel.qualify.robots import RobotsRules
 from whimbrel.qualify.robots_policy import QualifyConfig
 from whimbrel.state.memory import MemoryState
-from whimbrel.terminal import json_text, plain_console, printable
+from whimbrel.terminal import counted, json_text, plain_console, printable
 from whimbrel.url import Domains, Url
 from whimbrel.visit import HostName, Request, Visit
+
+_ROBOTS_VERDICTS: Final = {
+    "allowed": "robots.txt allows this URL",
+    "robots": "robots.txt forbids this URL",
+    "dns": "robots.txt was not asked for",
+    "private-address": "robots.txt was not asked for",
+}
 
 
 def fetch(
@@ -44,7 +51,7 @@ def fetch(
 ) -> None:
     """Fetch one URL as a crawl would and show all about it: the robots.txt verdict, headers, facts, links, timing.
 
-    robots.txt is honoured here too. Exit codes: 0 fetched, 1 refused or failed, 2 usage.
+    robots.txt is honoured here too. Exit codes: 0 fetched, 1 refused, failed or not there (404, 410), 2 usage.
     """
     own = own_hosts([url])
     layer = {
@@ -64,7 +71,7 @@ def fetch(
         for host in own:
             typer.echo(f"{host} is private; it is asked because you named it")
         _print(story)
-    raise typer.Exit(0 if story["outcome"] in ("stored", "redirected", "gone") else 1)
+    raise typer.Exit(0 if story["outcome"] in ("stored", "redirected") else 1)
 
 
 async def _fetch(options: CrawlOptions, folder: Path) -> dict[str, Any]:
@@ -148,7 +155,8 @@ def _print(story: dict[str, Any]) -> None:
 
     robots = story["robots"]
     say(f"{story['url']}  {', '.join(story['addresses']) or 'no address that may be visited'}")
-    say(f"robots.txt: {robots['verdict']} (status {robots['status']}, crawl delay {robots['crawl_delay_s']:g} s)")
+    verdict = _ROBOTS_VERDICTS.get(robots["verdict"], f"robots.txt was not obtained: {robots['verdict']}")
+    say(f"{verdict} (status {robots['status']}, crawl delay {robots['crawl_delay_s']:g} s)")
     if story["detail"]:
         say(f"  {story['detail']}")
     say(f"{story['outcome']} ({story['reason']})" + (f" in {story['elapsed_ms']} ms" if "elapsed_ms" in story else ""))
@@ -161,6 +169,6 @@ def _print(story: dict[str, Any]) -> None:
     for name, value in story.get("page", {}).items():
         say(f"{name}: {value}")
     links = story.get("links", [])
-    say(f"{len(links)} links")
+    say(counted(len(links), "link"))
     for link in links[:40]:
         say(f"  {link['kind']:10} {link['target']}  {link['anchor'][:60]}")

@@ -1,6 +1,7 @@
 """The crawl on a page that is alive: numbers, the wiring, hosts, errors, questions, and the actions of `control`.
 
-It runs in a process of its own (`serve.py`; `process.py` starts it beside a crawl) and asks the crawl once a second,
+It runs in a process of its own (`serve.py`; `process.py` starts it beside a crawl, if `library.py` finds it installed)
+and asks the crawl once a second,
 however many people look on (`feed.py`, `source.py`), so that a crawl hardly notices; what is in the tables it asks
 DuckDB. Without a running crawl it shows what the last commit left.
 

@@ -6,13 +6,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from whimbrel.control.listener import serve_control
+from whimbrel.dashboard.library import require_library
 from whimbrel.job.live_crawl import Attend, LiveCrawl
 
 
 def attend_with(dashboard: str | None) -> Attend:
-    """What attends to a crawl: the control interface and, if asked for, the dashboard."""
+    """What attends to a crawl: the control interface and, if asked for, the dashboard. DashboardError when that is not
+    installed: better now than when the crawl runs."""
     if dashboard is None:
         return serve_control
+    require_library()
 
     @asynccontextmanager
     async def both(running: LiveCrawl) -> AsyncIterator[None]:

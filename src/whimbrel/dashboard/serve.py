@@ -8,12 +8,8 @@ from pathlib import Path
 
 from whimbrel.dashboard.feed import MomentFeed
 from whimbrel.dashboard.guard import Guard
+from whimbrel.dashboard.library import DashboardError, missing
 from whimbrel.dashboard.source import CrawlSource
-from whimbrel.error import UsageError
-
-
-class DashboardError(UsageError):
-    """The dashboard cannot be served; the message says why and what to do."""
 
 
 def serve(directory: Path, host: str, port: int, said: Callable[[str], None]) -> None:
@@ -23,9 +19,7 @@ def serve(directory: Path, host: str, port: int, said: Callable[[str], None]) ->
 
         from whimbrel.dashboard.page import Frame
     except ModuleNotFoundError as error:
-        raise DashboardError(
-            f"{error.name} is missing; the dashboard needs: pip install 'whimbrel[dashboard]'"
-        ) from error
+        raise missing(error) from error
     port = port or _free_port(host)
     token = secrets.token_urlsafe(24)
     feed = MomentFeed(CrawlSource(directory))

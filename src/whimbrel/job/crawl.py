@@ -12,6 +12,7 @@ from whimbrel.commit.committed import Committed, NotACrawl, read_committed
 from whimbrel.error import Busy, UsageError
 from whimbrel.flow import Job, Plan, Registry, Timeouts, check
 from whimbrel.handle.rule import HandlerRules
+from whimbrel.job.cookie_file import check_cookie_file
 from whimbrel.job.crawl_limit import limit_reached, limit_that_ended
 from whimbrel.job.crawl_wiring import configured
 from whimbrel.job.file_limit import allow_files
@@ -38,6 +39,7 @@ class CrawlError(UsageError):
 def plan_of(given: ResolvedOptions, directory: Path, rules: HandlerRules | None = None) -> tuple[Plan, Registry]:
     """The checked wiring of a crawl; every mistake in the options shows here, before anything is touched."""
     found = registry(*map(Path, given.options.with_files))
+    check_cookie_file(given.options.cookies)
     plan = checked_plan(given.options, directory, found, rules)
     allow_files(plan)
     return plan, found

@@ -39,7 +39,10 @@ class Rows:
 
     def pl(self) -> "pl.DataFrame":
         """A polars DataFrame; needs polars."""
-        import polars as pl
+        try:
+            import polars as pl
+        except ModuleNotFoundError as error:
+            raise _missing("polars") from error
 
         found = pl.from_arrow(self._table)
         if not isinstance(found, pl.DataFrame):
@@ -48,7 +51,10 @@ class Rows:
 
     def df(self) -> "pd.DataFrame":
         """A pandas DataFrame; needs pandas."""
-        found: pd.DataFrame = self._table.to_pandas()
+        try:
+            found: pd.DataFrame = self._table.to_pandas()
+        except ModuleNotFoundError as error:
+            raise _missing("pandas") from error
         return found
 
     def write(self, path: str | Path, form: str = "") -> None:
@@ -74,3 +80,9 @@ class Rows:
         text = StringIO()
         whole = render_table(Answer.of(self._table), Console(file=text, width=160), max_rows=20)
         return text.getvalue() + ("" if whole else f"the first 20 of {len(self):,} rows\n")
+
+
+def _missing(library: str) -> ModuleNotFoundError:
+    return ModuleNotFoundError(
+        f"{library} is not installed: pip install {library}; `.arrow()` and `.dicts()` do without", name=library
+    )

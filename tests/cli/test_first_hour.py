@@ -1,0 +1,116 @@
+"""What a newcomer tries, and gets wrong, in the first hour."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import run, run_alone
+from tests.job.site import page, served
+from whimbrel.query.rows import Rows
+
+NETSCAPE = "# Netscape HTTP Cookie File\n\n127.0.0.1\tFALSE\t/\tFALSE\t0\ttoken\tsecret\n"
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    robots = (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /private\n")
+    with served({"/": page("/gone"), "/robots.txt": robots}) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+def test_the_bare_command_prints_its_help() -> None:
+    done = run_alone()
+    assert "Usage: python -m whimbrel" in done.words
+    assert "Traceback" not in done.words
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('[{"domain": "a.test", "name": "token", "value": "secret"}]', "is not a cookie file: it is JSON"),
+        ("token=secret; path=/\n", "is not a cookie file: line 1 is no cookie"),
+        (f"{NETSCAPE}half a line\n", "is not a cookie file: line 4 is no cookie"),
+        ("# nothing\n\n", "holds no cookie"),
+    ],
+)
+def test_a_file_that_holds_no_cookies_is_refused_before_anything_is_touched(
+    site: str, tmp_path: Path, text: str, why: str
+) -> None:
+    (tmp_path / "cookies").write_text(text)
+    done = run("crawl", f"{site}/", "--into", str(tmp_path / "out"), "--cookies", str(tmp_path / "cookies"))
+    assert done.code == 2
+    assert why in done.words
+    assert "Netscape" in done.words
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("text", [NETSCAPE, NETSCAPE.replace("127.0.0.1", "#HttpOnly_127.0.0.1")])
+def test_a_cookie_file_is_taken(site: str, tmp_path: Path, text: str) -> None:
+    (tmp_path / "cookies").write_text(text)
+    done = run(
+        "crawl", f"{site}/", "--into", str(tmp_path / "out"), "--cookies", str(tmp_path / "cookies"), "--dry-run"
+    )
+    assert done.code == 0, done.words
+
+
+def test_a_seed_that_is_no_url_is_named_with_its_file_and_line(tmp_path: Path) -> None:
+    (tmp_path / "seeds.txt").write_text("# mine\nhttp://a.test/\nftp://b.test/x\n")
+    done = run("crawl", "--seeds", str(tmp_path / "seeds.txt"), "--into", str(tmp_path / "out"))
+    assert done.code == 2
+    assert f"{tmp_path / 'seeds.txt'}, line 3: the seed 'ftp://b.test/x' is not an http or https URL" in done.words
+    done = run("crawl", "--seeds", "-", "--into", str(tmp_path / "out"), stdin="\nhttp://[::/\n")
+    assert (done.code, "standard input, line 2: the seed" in done.words) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_config_show_prints_the_defaults_in_force(tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text('seeds = ["http://a.test/"]\n')
+    shown = run("config", "show", str(tmp_path), "--json").json()
+    assert shown["scope"] == {"value": "host", "origin": "default"}
+    assert shown["max_depth"] == {"value": 20, "origin": "default"}
+    assert shown["max_pages_per_host"]["value"] is None
+    assert shown["user_agent"]["value"].startswith("whimbrel/")
+    (tmp_path / "job.toml").write_text('seeds = ["http://a.test/"]\nmode = "broad"\ncontact = "me@a.test"\n')
+    shown = run("config", "show", str(tmp_path), "--json").json()
+    assert (shown["scope"]["value"], shown["max_pages_per_host"]["value"]) == ("any", 1_000)
+
+
+def test_fetch_of_a_page_that_is_not_there_or_forbidden_ends_with_1(site: str) -> None:
+    gone = run("fetch", f"{site}/gone")
+    assert (gone.code, "gone (http-404)" in gone.words) == (1, True), gone.words
+    denied = run("fetch", f"{site}/private")
+    assert (denied.code, "robots.txt forbids this URL" in denied.words) == (1, True), denied.words
+    fine = run("fetch", f"{site}/")
+    assert (fine.code, "robots.txt allows this URL" in fine.words) == (0, True), fine.words
+    assert "1 link " in fine.words
+
+
+def test_one_visit_on_one_host_is_counted_in_the_singular(site: str, tmp_path: Path) -> None:
+    done = run("crawl", f"{site}/", "--into", str(tmp_path / "out"), "--max-pages", "1", "--delay", "0s")
+    assert "stopped: 1 visit on 1 host in" in done.words
+
+
+def test_the_demo_without_its_libraries_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    done = run("demo", "--into", str(tmp_path / "out"))
+    assert (done.code, "pip install 'whimbrel[bench]'" in done.words) == (2, True), done.words
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_crawl_with_a_dashboard_that_is_not_installed_does_not_begin(
+    site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "nicegui", None)
+    done = run("crawl", f"{site}/", "--into", str(tmp_path / "out"), "--dashboard")
+    assert (done.code, "pip install 'whimbrel[dashboard]'" in done.words) == (2, True), done.words
+    assert not (tmp_path / "out").exists()
+
+
+def test_data_frames_without_their_library_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyarrow as pa
+
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ModuleNotFoundError, match="polars is not installed: pip install polars"):
+        Rows(pa.table({"a": [1]})).pl()
