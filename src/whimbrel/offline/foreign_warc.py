@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from warcio.archiveiterator import ArchiveIterator
     from warcio.recordloader import ArcWarcRecord
 
-_MOST_BYTES: Final = 1 << 30
+_MOST_BYTES: Final = 20_000_000
+"""Of a payload, as in a crawl (`--max-file-size`). What goes beyond is cut, and the record says so."""
+_PIECE_BYTES: Final = 1 << 20
+_ONE_MEMBER: Final = "non-chunked gzip"
+"""What warcio says of a file that is compressed as a whole: all of it can be read once it is compressed anew."""
 _KINDS: Final = ("response", "revisit", "resource", "conversion", "metadata")
 _EXCHANGES: Final = ("response", "revisit")
 _MOST_DIGITS: Final = 9
@@ -92,14 +96,14 @@ class ForeignRecord(msgspec.Struct):
 
 def referenced(files: list[Path]) -> frozenset[str]:
     """The digests that revisits name."""
-    found = (_digest(record) for file in files for _, record in _iterated(file) if record.rec_type == "revisit")
-    return frozenset(found)
+    found = (record for file in files for _, record in _iterated(file) if record is not None)
+    return frozenset(_digest(record) for record in found if record.rec_type == "revisit")
 
 
 def record_at(position: WarcPosition) -> ForeignRecord | None:
     """One that was read before, without what stands beside it."""
     offset, record = next(_iterated(position.file, position.offset))
-    return _content(WarcPosition(position.file, offset), record)
+    return None if record is None else _content(WarcPosition(position.file, offset), record)
 
 
 def records(file: Path) -> Iterator[ForeignRecord | None]:
@@ -108,7 +112,11 @@ def records(file: Path) -> Iterator[ForeignRecord | None]:
     behind: list[ForeignRecord] = []
     """What came between the last record and those that may still belong to it."""
     request = _Request("", "", b"")
+    damaged = False
     for offset, record in _iterated(file):
+        if record is None:
+            damaged = True
+            break
         kind = record.rec_type
         if kind == "request" and record.http_headers is not None:
             request = _Request(
@@ -129,6 +137,8 @@ def records(file: Path) -> Iterator[ForeignRecord | None]:
                 yield None
     yield from [last] if last is not None else []
     yield from behind
+    if damaged:
+        yield None
 
 
 class _Request(msgspec.Struct, frozen=True):
@@ -166,9 +176,9 @@ def _content(position: WarcPosition, record: "ArcWarcRecord") -> ForeignRecord |
         return None
     if not target and kind != "metadata":
         return None
-    body = record.raw_stream.read(_MOST_BYTES)
-    # A file may end within its last record.
-    cut = "unspecified" if getattr(record.raw_stream, "limit", 0) and len(body) < _MOST_BYTES else ""
+    body, cut = _body(record)
+    if body is None:
+        return None
     head = b""
     if exchange:
         if (record.http_headers.get_header("Transfer-Encoding") or "").lower() == "chunked":
@@ -192,21 +202,45 @@ def _content(position: WarcPosition, record: "ArcWarcRecord") -> ForeignRecord |
     )
 
 
+def _body(record: "ArcWarcRecord") -> tuple[bytes | None, str]:
+    """What the record holds, and why that is not all; None when it cannot be read at all."""
+    pieces, size = [], 0
+    try:
+        while size <= _MOST_BYTES and (piece := record.raw_stream.read(min(_PIECE_BYTES, _MOST_BYTES + 1 - size))):
+            pieces.append(piece)
+            size += len(piece)
+    except Exception:  # noqa: BLE001 - of damaged files warcio says whatever Python has for it
+        return (b"".join(pieces), "unspecified") if pieces else (None, "")
+    if size > _MOST_BYTES:
+        return b"".join(pieces)[:_MOST_BYTES], "length"
+    # A file may end within its last record.
+    return b"".join(pieces), "unspecified" if getattr(record.raw_stream, "limit", 0) else ""
+
+
 def _reference(record: "ArcWarcRecord") -> Reference | None:
     record_id = _header(record, "WARC-Refers-To") or _header(record, "WARC-Concurrent-To")
     url, date = _header(record, "WARC-Refers-To-Target-URI").strip("<>"), _header(record, "WARC-Refers-To-Date")
     return Reference(url, _time_s(date), record_id) if url or record_id else None
 
 
-def _iterated(file: Path, offset: int = 0) -> "Iterator[tuple[int, ArcWarcRecord]]":
-    """Each record, and where it begins."""
+def _iterated(file: Path, offset: int = 0) -> "Iterator[tuple[int, ArcWarcRecord | None]]":
+    """Each record, and where it begins; at last None when the rest of the file is damaged or was cut off. Raises
+    Unreadable for a file whose first record cannot be read, which is no WARC, and for one in a single gzip member."""
     from warcio.archiveiterator import ArchiveIterator
 
     with file.open("rb") as stream:
         stream.seek(offset)
         found = ArchiveIterator(stream)
-        while (record := _next(found, file)) is not None:
+        record = _next(found, file)
+        while record is not None:
             yield found.offset, record
+            try:
+                record = _next(found, file)
+            except Unreadable as error:
+                if _ONE_MEMBER in str(error):
+                    raise
+                yield found.offset, None
+                return
 
 
 def _next(found: "ArchiveIterator", file: Path) -> "ArcWarcRecord | None":

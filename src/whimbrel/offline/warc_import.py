@@ -28,6 +28,7 @@ from whimbrel.flow import Job, Plan, Registry, Report, check
 from whimbrel.job.crawl import TIMEOUTS, CrawlError, check_empty
 from whimbrel.job.part_name import JOURNAL, provider
 from whimbrel.job.parts import registry, wiring
+from whimbrel.job.stored import write_whole
 from whimbrel.offline.foreign_warc import Unreadable, referenced
 from whimbrel.outcome import CONTENT
 
@@ -46,7 +47,8 @@ class Imported(msgspec.Struct):
     captures: int = 0
     pages: int = 0
     passed_over: int = 0
-    """Responses and revisits that are not from http or https, or have no head."""
+    """Responses and revisits that are not from http or https, have no head, or cannot be read. The rest of a file that
+    is damaged or was cut off counts as one."""
 
 
 class _Listed(msgspec.Struct, frozen=True):
@@ -73,7 +75,7 @@ def import_warcs(files: list[Path], directory: Path, show: Callable[[Imported], 
         raise ImportFailed(str(error)) from error
     directory.mkdir(parents=True, exist_ok=True)
     upgrade(directory, by_domain=False, say=lambda _: None, crash=Crash(""))
-    begun.write_bytes(msgspec.json.encode(listed))
+    write_whole(begun, msgspec.json.encode(listed))
     return uvloop.run(_run(Job(plan, known, timeouts=TIMEOUTS), len(files), show))
 
 
@@ -84,7 +86,8 @@ def _check_same(listed: list[_Listed], directory: Path) -> None:
             raise CrawlError(f"{directory} holds an import that is done; choose another with --into")
     except NotACrawl:
         pass  # It was interrupted before its first commit.
-    if (directory / IMPORT_LIST).read_bytes() != msgspec.json.encode(listed):
+    # An earlier version may have left an empty one when it was killed.
+    if (directory / IMPORT_LIST).read_bytes() not in (b"", msgspec.json.encode(listed)):
         raise CrawlError(
             f"an import of other files was begun in {directory}, see {IMPORT_LIST}; name the same ones in the same "
             "order, or choose another directory with --into"
