@@ -1,6 +1,7 @@
 """What a visit does to the crawl's memory: each effect, and all of them together."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import msgspec
@@ -156,8 +157,14 @@ def test_a_visit_that_we_ended_ourselves_did_not_happen(tmp_path: Path) -> None:
     assert fetches(tmp_path) == []
 
 
-def test_new_addresses_of_a_host_are_no_qualification_and_bring_no_sitemaps(tmp_path: Path) -> None:
+def test_new_addresses_of_a_host_are_no_qualification_and_bring_no_sitemaps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed_s = 0.0
+    monkeypatch.setattr("whimbrel.clock._now_s", lambda: time.monotonic() + passed_s)
+
     async def scene() -> None:
+        nonlocal passed_s
         async with rig(tmp_path) as one:
             assert one.frontier.take() is None
             due = one.frontier.take_host()
@@ -169,6 +176,7 @@ def test_new_addresses_of_a_host_are_no_qualification_and_bring_no_sitemaps(tmp_
                 (msgspec.structs.replace(known, addresses=("127.0.0.2",)), {"qualified": 1}),
                 (msgspec.structs.replace(known, standing="disqualified", reason="dns"), {"qualified": 1, "dns": 1}),
             ):
+                passed_s += 10.0  # A host is not looked up again at once, whatever its addresses say.
                 assert one.frontier.take() is None
                 again = one.frontier.take_host()
                 assert again is not None
