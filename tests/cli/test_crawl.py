@@ -109,7 +109,7 @@ def test_why_names_what_the_crawl_knows_under_another_scheme_or_port(crawl: Craw
 
 
 def test_why_knows_what_scope_refuses_and_speaks_json(crawl: Crawl) -> None:
-    assert "is refused (out-of-scope)" in run("why", str(crawl.directory), "http://elsewhere.test/").words
+    assert "is outside the scope `host`" in run("why", str(crawl.directory), "http://elsewhere.test/").words
     story = run("why", str(crawl.directory), f"{crawl.site}/a", "--json").json()
     assert [visit["outcome"] for visit in story["visits"]] == ["stored"]
     assert story["page"][0]["title"] == "first"

@@ -115,7 +115,7 @@ HARMS: dict[Callable[[Path], None], set[str]] = {
     _swapped_tables: {"query", "body", "get", "why", "verify", "reparse"},
     _lost_tables: {"query", "body", "get", "why", "verify", "reparse", "resume"},
     _no_state: {"reparse", "resume"},
-    _no_job: {"why", "reparse", "resume", "config", "graph"},
+    _no_job: {"reparse", "resume", "config", "graph"},
 }
 """Each with the commands that cannot do their work then."""
 

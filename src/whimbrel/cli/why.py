@@ -7,9 +7,9 @@ import typer
 from rich.console import Console
 
 from whimbrel.commit.committed import read_committed
-from whimbrel.offline.explain import story_of, unvisited
+from whimbrel.job.seed import typed_url
+from whimbrel.offline.explain import story_of
 from whimbrel.terminal import json_text, plain_console, printable
-from whimbrel.url import Url, parse
 
 
 def why(
@@ -21,7 +21,7 @@ def why(
 
     Exit codes: 0 told, also when the crawl does not know the URL; 2 there is no crawl, or it is no URL.
     """
-    found = parse(url if "://" in url else f"https://{url}")
+    found = typed_url(url)
     if found is None:
         raise typer.BadParameter(f"{url!r} is not an http or https URL")
     read_committed(directory)
@@ -29,17 +29,18 @@ def why(
     if json_:
         typer.echo(json_text(story))
     else:
-        _print(plain_console(), found, story)
+        _print(plain_console(), story)
 
 
-def _print(console: Console, url: Url, story: dict[str, Any]) -> None:
+def _print(console: Console, story: dict[str, Any]) -> None:
     def say(line: str) -> None:
         console.print(printable(line), highlight=False, markup=False)
 
     for visit in story["visits"]:
         status = f", status {visit['status']}" if visit["status"] else ""
         source = f", found on {visit['discovered_from']}" if visit["discovered_from"] else ""
-        ended = f"{visit['outcome']} ({visit['reason']}{status})"
+        target = f" to {visit['redirect_to']}" if visit["redirect_to"] else ""
+        ended = f"{visit['outcome']} ({visit['reason']}{status}){target}"
         say(f"{_when(visit['started_at'])}  {ended}, try {visit['attempt']}{source}")
     for capture in story["captures"]:
         same = f", the same as {capture['duplicate_of']}" if capture["duplicate_of"] else ""
@@ -52,11 +53,13 @@ def _print(console: Console, url: Url, story: dict[str, Any]) -> None:
         say(f"linked from {link['source']} as {link['anchor']!r} ({link['kind']})")
     if story["linked_from"] and story["linked_from"][0]["total"] > len(story["linked_from"]):
         say(f"… and {story['linked_from'][0]['total'] - len(story['linked_from']):,} more links")
+    for source in story["redirected_from"]:
+        say(f"redirected from {source['url']}")
     for host in story["host"]:
-        said = f": {host['last_error']}" if host["last_error"] else ""
+        said = f"; the last error there, of whichever URL: {host['last_error']}" if host["last_error"] else ""
         say(f"its host is {host['qualification']}, {host['queued']:,} URLs queued there{said}")
-    if not story["visits"]:
-        say(unvisited(url, story))
+    for sentence in story["explanation"]:
+        say(sentence)
 
 
 def _when(at: Any) -> str:

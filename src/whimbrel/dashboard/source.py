@@ -17,11 +17,11 @@ from whimbrel.job.crawl_wiring import configured
 from whimbrel.job.options import OptionError
 from whimbrel.job.parts import registry
 from whimbrel.job.progress import final
+from whimbrel.job.seed import typed_url
 from whimbrel.job.stored import stored_job
-from whimbrel.offline.explain import story_of, unvisited
+from whimbrel.offline.explain import story_of
 from whimbrel.query.crawl_data import CrawlData
 from whimbrel.query.sql import QueryConfig, QueryFailed, QueryRefused
-from whimbrel.url import parse
 from whimbrel.version import __version__
 
 HOST_COLUMNS = (
@@ -139,14 +139,13 @@ class CrawlSource:
 
     def story(self, text: str) -> dict[str, Any]:
         """What became of a URL; `error` when it is none."""
-        url = parse(text if "://" in text else f"https://{text}")
+        url = typed_url(text)
         if url is None:
             return {"error": f"{text!r} is not an http or https URL"}
         try:
-            found = story_of(self.directory, url)
+            return story_of(self.directory, url)
         except (NotACrawl, OptionError, FlowError, QueryFailed) as error:
             return {"error": str(error)}
-        return found | {"unvisited": "" if found["visits"] else unvisited(url, found)}
 
 
 def plain(value: Any) -> Any:

@@ -11,9 +11,15 @@ from whimbrel.url import Url, parse
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")
 
 
+def typed_url(text: str) -> Url | None:
+    """A URL as a person writes it; without a scheme, https. None if it is not an http or https URL: `mailto:a@b.test`
+    names no page of `b.test`."""
+    return parse(text if _SCHEME.match(text) else f"https://{text}")
+
+
 def seed_url(text: str) -> Url:
     """A seed as a person writes it; without a scheme, https."""
-    url = parse(text if _SCHEME.match(text) else f"https://{text}")
+    url = typed_url(text)
     if url is None:
         raise OptionError(f"the seed {text!r} is not an http or https URL")
     return url

@@ -8,5 +8,6 @@ commit says how many records it holds. `import_effects.py` has the archive keep 
 
 `reparse.py` runs handlers over the pages of a crawl again, from its archive. `verify.py` compares everything that a
 crawl has kept with its last commit and with itself. `explain.py` tells what became of one URL, and why, as far as it is
-committed; it works beside a running crawl, too.
+committed; it works beside a running crawl, too. `link_judge.py` asks the crawl's job about links to the URL,
+`unvisited.py` says why it has no visit, and `robots_rule.py` which rule of robots.txt denies it.
 """

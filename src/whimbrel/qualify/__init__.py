@@ -9,7 +9,7 @@ rules or without, disqualified until a time, or disqualified for good. Unknown m
 have run out only these are asked for, and nothing else of it changes.
 
 *Rules* (`robots.py`, with the records of `robots_lines.py` in a text that `robots_body.py` has decoded) say whether a
-URL may be visited.
+URL may be visited; `robots_explain.py` says which of them forbids it.
 
 `api.py` has the contracts: what the qualifier asks of the gate (`RequestGate`) and where its answers go
 (`QualificationSink`). Nothing is kept here. The frontier owns the qualifications and writes them to disk with the rest

@@ -69,7 +69,7 @@ def lines(story: dict[str, Any]) -> list[str]:
     """A story in sentences."""
     if "error" in story:
         return [story["error"]]
-    said = [story["unvisited"]] if story["unvisited"] else []
+    said = list(story["explanation"])
     for visit in story["visits"]:
         found = f", found on {visit['discovered_from']}" if visit["discovered_from"] else ""
         status = f", status {visit['status']}" if visit["status"] else ""
@@ -80,6 +80,6 @@ def lines(story: dict[str, Any]) -> list[str]:
     for link in story["linked_from"]:
         said.append(f"linked from {link['source']} as “{link['anchor']}”")  # noqa: PERF401
     for host in story["host"]:
-        error = f": {host['last_error']}" if host["last_error"] else ""
+        error = f"; the last error there, of whichever URL: {host['last_error']}" if host["last_error"] else ""
         said.append(f"its host is {host['qualification']}, {host['queued']:,} URLs queued there{error}")
     return said
