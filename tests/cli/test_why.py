@@ -189,11 +189,20 @@ def test_a_link_that_the_job_would_follow_only_now_is_not_called_queued(crawl: C
     assert "scope or filters were others when it was found" in told
 
 
-def test_pages_that_were_read_in_part_may_have_had_a_link(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [(("--max-file-size", "100"), ""), ((), "[set.parser]\nmax_links = 3\n")],
+    ids=["length", "too-many-links"],
+)
+def test_pages_that_were_read_in_part_may_have_had_a_link(
+    tmp_path: Path, options: tuple[str, ...], settings: str
+) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(settings)
     with served(PAGES) as port:
-        found = crawled(tmp_path / "out", f"http://127.0.0.1:{port}", "--max-file-size", "100")
+        found = crawled(tmp_path / "out", f"http://127.0.0.1:{port}", "--job", str(job), *options)
     told = found.why("/unlinked")
-    assert "read only in part (`truncated` in the table `pages`), so a link may have been missed" in told, told
+    assert "1 page was read only in part (`truncated` in the table `pages`), so a link may have been missed" in told
 
 
 def test_a_job_that_cannot_be_used_leaves_the_facts(tmp_path: Path) -> None:
