@@ -126,9 +126,7 @@ class Parser(Sync):
         if url.text in note.suspects and not survives(body, url.text, mime, charset):
             return ParsedPage(mime, charset, trouble="crashed")
         note.begin(url.text)
-        page = module.read(body, url, mime, charset)
-        note.end()
-        return page
+        return module.read(body, url, mime, charset)
 
     def _is_readable(self, decoded: Decoded, body: bytes, mime: str) -> bool:
         if not decoded.known or decoded.trouble == "undecodable":
