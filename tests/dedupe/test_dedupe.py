@@ -179,7 +179,7 @@ class SlowContent:
 def test_a_lookup_that_takes_time_keeps_no_other_waiting() -> None:
     slow = SlowContent()
     seen = look_up(
-        slow, *(fetched(response(200, b"%0300d" % number)) for number in range(3)), fetched(None, trouble="dns")
+        slow, *(fetched(response(200, b"%0300d" % number)) for number in range(3)), fetched(None, trouble="reset")
     )
     assert len(slow.asked) == 3
     assert [None if one.earlier is None else one.earlier.url for one in seen] == [
