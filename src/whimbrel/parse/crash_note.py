@@ -9,9 +9,10 @@ dies, too, the document is kept and not read (`crashed`).
 import os
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 _FOLDER: Final = "reading"
 _SUSPECTS: Final = "suspects"
@@ -21,18 +22,19 @@ _TRIAL_S: Final = 20.0
 
 
 class CrashNote:
-    """Owns one file, `reading/now-PID-N` in the crawl's directory, and with all others of this crawl `suspects`."""
+    """Owns one file, `reading/now-…` in the crawl's directory, and with all others of this crawl `suspects`."""
 
-    _count = 0
+    _open: ClassVar[set[Path]] = set()
+    """The notes of this process. Its number would not tell them: in a container every run has the same."""
 
     def __init__(self, directory: Path) -> None:
         self._folder = directory / _FOLDER
         self._folder.mkdir(exist_ok=True)
         self.suspects = frozenset(self._gathered())
         """The addresses of documents after which a process died."""
-        CrashNote._count += 1
-        self._path = self._folder / f"{_NOTE}{os.getpid()}-{CrashNote._count}"
-        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        self._descriptor, name = tempfile.mkstemp(prefix=_NOTE, dir=self._folder)
+        self._path = Path(name)
+        self._open.add(self._path)
 
     def begin(self, url: str) -> None:
         # A full disk is told by those who need it. A line ends the address: what a longer one left stays behind it.
@@ -43,21 +45,21 @@ class CrashNote:
         """Nothing is being read."""
         os.close(self._descriptor)
         self._path.unlink(missing_ok=True)
+        self._open.discard(self._path)
 
     def _gathered(self) -> set[str]:
         """Those that are known, and those that processes left which are gone."""
         path = self._folder / _SUSPECTS
         known = set(path.read_text(encoding="utf-8", errors="replace").split()) if path.exists() else set()
-        own = f"{_NOTE}{os.getpid()}-"
-        notes = [note for note in self._folder.glob(f"{_NOTE}*") if not note.name.startswith(own)]
+        notes = [note for note in self._folder.glob(f"{_NOTE}*") if note not in self._open]
         found = {note.read_bytes().partition(b"\n")[0].decode("utf-8", "replace") for note in notes} - {""}
-        if found - known:
-            known |= found
-            # On a full disk they are known for this run only.
-            with suppress(OSError):
+        known |= found
+        # On a full disk the notes stay where they are.
+        with suppress(OSError):
+            if found:
                 path.write_text("".join(f"{url}\n" for url in sorted(known)), encoding="utf-8")
-        for note in notes:
-            note.unlink(missing_ok=True)
+            for note in notes:
+                note.unlink(missing_ok=True)
         return known
 
 
