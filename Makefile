@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TOOLS := curl dig wrk strace
 DEMO ?= demo-crawl
+TARGETS ?=
+MINUTES ?= 5
 
 MANUALS := python3-doc postgresql-doc sqlite3-doc git-doc libxml2-doc libfftw3-doc \
   $(addprefix lib,$(addsuffix -java-doc,htsjdk ij jcommon)) \
@@ -25,8 +27,8 @@ test: setup tools check unit ## all checks and the default tests
 test-long: setup long-tools ## the tests that take minutes
 	$(BIN)/pytest -m long
 
-fuzz: setup ## an hour of mutated and made-up documents for the HTML reader
-	$(BIN)/python -m tests.parse.fuzz 60
+fuzz: setup ## changed and made-up bytes for all that reads them from outside: make fuzz TARGETS="html robots" MINUTES=10
+	$(BIN)/python -m tests.fuzz $(TARGETS) --minutes $(MINUTES)
 
 check: lint types layers ## style, types and layers
 

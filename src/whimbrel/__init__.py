@@ -5,6 +5,8 @@
     result = whimbrel.Crawl("example.org", max_pages=100).run("out")
     result.sql("select url, title from pages").pl()
     whimbrel.open("out").get("https://example.org/").body
+    with whimbrel.Explainer("out") as explainer:
+        explainer.story("https://example.org/missing").explanation
     whimbrel.Control("out").pause()  # while it runs
 
 What is named here is what programs may rely on. All errors derive from `WhimbrelError`. Everything is loaded when it is
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from whimbrel.handle.rule import filter as filter  # noqa: A004
     from whimbrel.handle.rule import handler as handler
     from whimbrel.job.progress import Progress as Progress
+    from whimbrel.offline.explain import Explainer as Explainer
+    from whimbrel.offline.explain import UrlStory as UrlStory
     from whimbrel.program.crawl import Crawl as Crawl
     from whimbrel.program.crawl import Notice as Notice
     from whimbrel.program.result import CrawlResult as CrawlResult
@@ -48,6 +52,7 @@ _PLACES: Final = {
     "CrawlResult": "whimbrel.program.result",
     "Damaged": "whimbrel.error",
     "Document": "whimbrel.query.document",
+    "Explainer": "whimbrel.offline.explain",
     "Item": "whimbrel.handle.item",
     "Link": "whimbrel.handle.rule",
     "NotACrawl": "whimbrel.commit.committed",
@@ -56,6 +61,7 @@ _PLACES: Final = {
     "Progress": "whimbrel.job.progress",
     "QueryFailed": "whimbrel.query.sql",
     "StorageTrouble": "whimbrel.error",
+    "UrlStory": "whimbrel.offline.explain",
     "UsageError": "whimbrel.error",
     "WhimbrelError": "whimbrel.error",
     "filter": "whimbrel.handle.rule",
@@ -71,6 +77,7 @@ __all__ = [
     "CrawlResult",
     "Damaged",
     "Document",
+    "Explainer",
     "Item",
     "Link",
     "NotACrawl",
@@ -79,6 +86,7 @@ __all__ = [
     "Progress",
     "QueryFailed",
     "StorageTrouble",
+    "UrlStory",
     "UsageError",
     "WhimbrelError",
     "__version__",

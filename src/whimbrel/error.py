@@ -5,6 +5,7 @@ WhimbrelError
 │   ├── OptionError        an option or a job file (job.options)
 │   ├── UnitError          a duration or a size; also a ValueError (job.unit)
 │   ├── CrawlError         a directory or a setting that does not fit the crawl (job.crawl)
+│   ├── NotAUrl            a text that is not an http or https URL; also a ValueError (offline.explain)
 │   ├── QueryRefused       not a single SELECT (query.sql)
 │   ├── WiringError        a wiring that cannot run; its kinds are drawn in flow.error
 │   ├── RegistryError      a file of components that cannot be loaded (flow.registry)
@@ -33,18 +34,20 @@ WhimbrelError
 │   └── SlotDamaged        a part of a slot that comes from elsewhere (state.slot)
 ├── StorageTrouble         the disk takes no data: make room, then `whimbrel resume`; nothing durable is lost
 │   ├── JournalError       the last commits could not be made (commit.journal)
-│   └── StateFull          no room to open the state again (state.api)
+│   ├── StateFull          no room to open the state again (state.api)
+│   └── StateUnavailable   the system does not open or read its files (state.api)
 ├── StateError             what all those that begin with State have in common (state.api)
 ├── QueryFailed            the database refused a statement, or a limit was reached (query.sql)
 ├── ImportFailed           a WARC file that cannot be read (offline.warc_import)
+├── CannotFetch            libcurl or c-ares cannot begin: descriptors, threads or memory are lacking (fetch.api)
 ├── HandlerPoolLost        the process that forks workers was killed: resume, or reparse again (handle.handler_pool)
 ├── ControlError           a running crawl cannot be reached, or an action went wrong on the way (control.api)
 │   └── Refused            an action that makes no sense now; nothing has changed
 └── FlowError              the framework: a component failed, a change could not be made; drawn in flow.error
 
 Not in the tree, since they never leave the code that they belong to: FrameBroken, ConversionStopped (facts), CommitBug
-(commit), SnapshotGone, TooMuchAtOnce (query), GateShut, HostBlocked, NotAsked (qualify), Unreadable (offline),
-ForkServerLost (worker), _Stop (parse).
+(commit), SnapshotGone, TooMuchAtOnce (query), GateShut, HostBlocked, NotAsked (qualify), Unreadable,
+HeadTooLong (offline), ForkServerLost (worker), _Stop (parse), _NoSocket (fetch).
 """
 
 from typing import ClassVar

@@ -1,6 +1,7 @@
 """A base for parts that others wait for."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 
 class Observable:
@@ -22,3 +23,15 @@ class Observable:
     def _tell(self) -> None:
         for changed in self._listeners:
             changed()
+
+
+class GroupStatus(Protocol):
+    """Results that wait to become durable, for parts that make more of them."""
+
+    @property
+    def is_full(self) -> bool:
+        """Nothing more should be made now. This ends by itself, and listeners are told."""
+
+    def listen(self, changed: Callable[[], None]) -> None: ...
+
+    def unlisten(self, changed: Callable[[], None]) -> None: ...

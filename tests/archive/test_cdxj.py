@@ -1,8 +1,11 @@
 """Our index is the one that cdxj-indexer would write."""
 
+import tempfile
+import tracemalloc
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -82,9 +85,10 @@ def test_hostile_heads_are_indexed_as_cdxj_indexer_does(
 @given(numbers=st.lists(st.integers(0, 60), max_size=80))
 def test_noted_lines_come_back_sorted_and_once(numbers: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cdxj, "_RUN_LINES", 16)
-        patch.setattr(cdxj, "_BLOCK_LINES", 3)
-        noted = cdxj.Noted()
+        patch.setattr(cdxj, "_RUN_BYTES", 1_000)
+        patch.setattr(cdxj, "_BLOCK_BYTES", 50)
+        patch.setattr(cdxj, "_KEPT_BYTES", 150)
+        noted = cdxj.Noted(Path(tempfile.gettempdir()))
         for number in numbers:
             noted.add(b"com,example)/%d 2026\n" % number)
         assert list(noted.lines()) == sorted({b"com,example)/%d 2026\n" % number for number in numbers})
@@ -102,3 +106,25 @@ def test_an_index_is_written_once_and_again_when_it_is_lost(tmp_path: Path) -> N
     archive.index(archive.lengths())
     assert index_path(segment).read_bytes() == text
     assert sorted(path.name for path in segment.parent.iterdir()) == [segment.name, index_path(segment).name]
+
+
+def test_long_lines_do_not_stay_in_memory(tmp_path: Path) -> None:
+    tracemalloc.start()
+    try:
+        noted = cdxj.Noted(tmp_path)
+        for number in range(12_000):
+            noted.add(b"com,example)/%d-%s 2026\n" % (number, Random(number).randbytes(2_000).hex().encode()))  # noqa: S311
+        assert tracemalloc.get_traced_memory()[0] < 20_000_000
+        assert sum(1 for _ in noted.lines()) == 12_000
+        assert tracemalloc.get_traced_memory()[1] < 36_000_000, "also while they are merged"
+    finally:
+        tracemalloc.stop()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_type_that_is_longer_than_types_are_is_cut_in_the_index(tmp_path: Path) -> None:
+    long = b"HTTP/1.1 200 OK\r\nContent-Type: " + b"a" * 50_000 + b"/x\r\n"
+    (segment,) = keep(tmp_path, [capture(b"x", 1, response_head=long)])
+    text = index_path(segment).read_bytes()
+    assert len(text) < 1_000
+    assert text == b"".join(index_lines(segment, segment.stat().st_size))

@@ -70,6 +70,7 @@ def test_a_place_that_is_wrong_is_an_error(tmp_path: Path, place: RecordPlace) -
         (b"WARC/1.1\r\nContent-Length: 3\r\n\r\nabcd\r\n\r\n", "does not end where the member does"),
         (b"WARC/1.1\r\nContent-Length: 9\r\n\r\nabcd\r\n\r\n", "1 bytes of its 9 are missing"),
         (b"WARC/1.1\r\nContent-Length: x\r\n\r\nabcd\r\n\r\n", "Content-Length is 'x'"),
+        (b"WARC/1.1\r\nContent-Length: " + b"9" * 5_000 + b"\r\n\r\nabcd\r\n\r\n", "Content-Length is '99999"),
         (b"WARC/1.1\r\nContent-Length\r\n\r\nabcd\r\n\r\n", "without a colon"),
         (b"ARC\r\n\r\n", "begins with 'ARC'"),
         (b"", "no WARC header"),

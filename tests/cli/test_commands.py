@@ -145,7 +145,7 @@ def test_clock_and_status_say_when_no_web_runs(tmp_path: Path) -> None:
         (("status", "/no/such"), "/no/such holds no crawl"),
         (("verify", "/no/such"), "/no/such holds no crawl"),
         (("why", "/no/such", "http://a.test/"), "/no/such holds no crawl"),
-        (("why", "/no/such", "not a url"), "is not an http or https URL"),
+        (("why", "/no/such", "not a url"), "/no/such holds no crawl"),
         (("query", "/no/such", "select 1"), "/no/such holds no crawl"),
         (("config", "show", "/no/such"), "/no/such/job.toml is not there"),
         (("fetch", "mailto:a@b"), "is not an http or https URL"),

@@ -33,6 +33,7 @@ def test_the_bare_command_prints_its_help() -> None:
         ("token=secret; path=/\n", "is not a cookie file: line 1 is no cookie"),
         (f"{NETSCAPE}half a line\n", "is not a cookie file: line 4 is no cookie"),
         ("# nothing\n\n", "holds no cookie"),
+        ("Set-Cookie: token=secret; path=/\n", "is not a cookie file: line 1 is no cookie"),
     ],
 )
 def test_a_file_that_holds_no_cookies_is_refused_before_anything_is_touched(
@@ -44,6 +45,14 @@ def test_a_file_that_holds_no_cookies_is_refused_before_anything_is_touched(
     assert why in done.words
     assert "Netscape" in done.words
     assert not (tmp_path / "out").exists()
+
+
+def test_a_line_that_libcurl_would_fail_every_request_for_is_refused(site: str, tmp_path: Path) -> None:
+    (tmp_path / "cookies").write_text(f"# {'x' * 6_000}\n{NETSCAPE}")
+    done = run("crawl", f"{site}/", "--into", str(tmp_path / "out"), "--cookies", str(tmp_path / "cookies"))
+    assert done.code == 2
+    assert "line 1 of" in done.words
+    assert "6,002 bytes" in done.words.replace("\n", " ")
 
 
 @pytest.mark.parametrize("text", [NETSCAPE, NETSCAPE.replace("127.0.0.1", "#HttpOnly_127.0.0.1")])

@@ -6,18 +6,22 @@ from pathlib import Path
 
 import pytest
 
+import whimbrel
 from tests.archive.sample import capture
 from tests.archive.test_cdxj import keep
 from tests.cli.command import run
+from tests.control.rig import crawling
 from tests.job.site import Answer, moved, page, served
 from whimbrel.qualify.robots_explain import denying_rule
+from whimbrel.simweb.page import path
+from whimbrel.simweb.spec import WebSpec
 
 OWN = ("--delay", "0s", "--allow-network", "127.0.0.0/8")
 HEAD = (
     '<link rel=stylesheet href="/style.css"><form action="/search"><input name=q></form>'
     '<form method=post action="/login"></form>'
 )
-ROBOTS = "User-agent: *\nDisallow: /private\nAllow: /private/open\nDisallow: /*.pdf$\n"
+ROBOTS = "Sitemap: /skip/map.xml\nUser-agent: *\nDisallow: /private\nAllow: /private/open\nDisallow: /*.pdf$\n"
 PAGES: dict[str, Answer] = {
     "/robots.txt": (200, {"Content-Type": "text/plain"}, ROBOTS),
     "/": page(
@@ -75,11 +79,18 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
             "/search",
             ["as '' (form)", "a link to it is refused", "links of kind `form` are not followed (not-followed)"],
         ),
-        ("/style.css", ["is not known", "styles and scripts of pages are recorded only with --requisites"]),
-        ("/login", ["is not known", "forms only if they use GET"]),
+        (
+            "/style.css",
+            [
+                "refers to it in `<link href>`",
+                "links of kind `style` are followed only with --requisites (not-followed)",
+            ],
+        ),
+        ("/login", ["refers to it in `<form action>`", "links of kind `form` are not followed (not-followed)"]),
         ("/private/x", ["denied (robots)", "/robots.txt denies it to 'whimbrel' by the rule `Disallow: /private`"]),
         ("/b.pdf", ["by the rule `Disallow: /*.pdf$`"]),
         ("/skip/1", ["refused, because the pattern '*/skip/*' of `exclude` matches it (excluded)"]),
+        ("/skip/map.xml", ["A link to it would be refused (e"]),
         ("/mine/1", ["refused, because your filter not_mine refuses it (filter)"]),
         ("/broken/1", ["your filter not_mine fails (ValueError: no such thing)", "(filter-error)"]),
         ("http://elsewhere.test/", ["refused, because it is outside the scope `host` of http://127.0.0.1"]),
@@ -91,7 +102,13 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
             "http://elsewhere.test/far",
             ["redirected from http://127.0.0.1", "is refused, because it is outside the scope"],
         ),
-        ("/unlinked", ["is not known: nothing that was fetched links to it.", "would allow a link to it"]),
+        (
+            "/unlinked",
+            [
+                "nothing that was fetched links to it, and no picture, style or form in 3 searched pages leads to it.",
+                "A link to it would be followed.",
+            ],
+        ),
         (
             "http://other.test/",
             ["is not known", "A link to it would be refused (out-of-scope): it is outside the scope"],
@@ -124,7 +141,7 @@ def test_a_requisite_is_known_where_requisites_are_recorded(tmp_path: Path) -> N
     with served(PAGES) as port:
         found = crawled(tmp_path / "out", f"http://127.0.0.1:{port}", "--requisites", "--exclude", "*/a")
         assert "gone (http-404" in found.why("/style.css")
-        assert "recorded only with" not in found.why("/unlinked")
+        assert "is not known" in found.why("/unlinked")
 
 
 def test_a_seed_whose_host_fails_says_its_last_error(tmp_path: Path) -> None:
@@ -132,7 +149,7 @@ def test_a_seed_whose_host_fails_says_its_last_error(tmp_path: Path) -> None:
         site = f"https://127.0.0.1:{port}"
         found = crawled(tmp_path / "out", site, "--max-time", "8s")
         told = found.why("/")
-    assert "is a seed; it is queued. Its host may not be visited now (robots.txt: tls" in told, told
+    assert "is queued: it is a seed. Its host may not be visited now (robots.txt: tls" in told, told
     assert "it is asked again, not before 20" in told
     assert "on its way" not in told
 
@@ -142,10 +159,10 @@ def test_what_a_limit_left_in_the_queue_says_so(tmp_path: Path) -> None:
         site = f"http://127.0.0.1:{port}"
         found = crawled(tmp_path / "out", site, "--max-pages", "1")
         told = found.why("/a")
-        assert "it is queued. Its host is qualified. The crawl ended at its limit of max_pages = 1;" in told, told
+        assert f"is queued: it was found on {site}/. Its host is qualified. The crawl ended at its limit" in told, told
         assert f"whimbrel resume {found.directory} --max-pages N" in told
         per_host = crawled(tmp_path / "per-host", site, "--max-pages-per-host", "1", "--max-time", "5s")
-        assert "as many visits as it may have (`max_pages_per_host` = 1)" in per_host.why("/a")
+        assert "as many requests as it may have (`max_pages_per_host = 1`)" in per_host.why("/a")
 
 
 def test_urls_that_were_queued_when_their_host_was_blocked_are_said_to_stay(tmp_path: Path) -> None:
@@ -154,8 +171,8 @@ def test_urls_that_were_queued_when_their_host_was_blocked_are_said_to_stay(tmp_
     job = found.directory / "job.toml"
     job.write_text('block = ["127.0.0.1"]\n' + job.read_text())
     told = found.why("/a")
-    assert "its host is blocked by '127.0.0.1' (blocked-domain)" in told
-    assert "perhaps this one among them, stay queued from before the block" in told
+    assert "/a is queued: it was found on" in told
+    assert "Its host is blocked by '127.0.0.1': its queue is kept" in told
     assert f"whimbrel control {found.directory} unblock 127.0.0.1" in told
     assert "is a seed" not in told
     assert "stored (new" in found.why("/")
@@ -164,7 +181,14 @@ def test_urls_that_were_queued_when_their_host_was_blocked_are_said_to_stay(tmp_
 @pytest.mark.parametrize(
     ("waits_s", "words"),
     [
-        ("3600", ["it is queued. Its host is parked, because it failed several times in a row (refused)", "resume"]),
+        (
+            "3600",
+            [
+                "is queued: it was found on",
+                "Its host is parked, because it failed several times in a row (refused)",
+                "resume",
+            ],
+        ),
         ("", ["failed (refused)", "It was not asked for: its host was given up (refused), which ends all its URLs"]),
     ],
 )
@@ -185,7 +209,7 @@ def test_a_link_that_the_job_would_follow_only_now_is_not_called_queued(crawl: C
     job = found.directory / "job.toml"
     job.write_text("".join(line for line in job.read_text().splitlines(keepends=True) if "exclude" not in line))
     told = found.why("/skip/1")
-    assert "was not visited, and is not queued: the crawl is done" in told
+    assert "was not visited, and is not queued." in told
     assert "scope or filters were others when it was found" in told
 
 
@@ -214,6 +238,27 @@ def test_a_job_that_cannot_be_used_leaves_the_facts(tmp_path: Path) -> None:
     assert "has no visit. The job cannot be used" in found.why("/mine/1")
 
 
+def test_why_reads_the_queues_and_the_rules_of_a_crawl_that_runs(tmp_path: Path) -> None:
+    spec = WebSpec(hosts=1, pages=40, exhibits={}, robots={"rules": 1.0})
+    with crawling(spec, tmp_path, "--delay", "200ms") as crawl:
+        crawl.until(lambda now: now["progress"]["outcomes"].get("denied", 0) > 0, "something is denied")
+        crawl.control.pause()
+        crawl.control.checkpoint()
+        found = Crawl(crawl.directory, crawl.served.running.seeds[0].rstrip("/"))
+        with whimbrel.Explainer(crawl.directory) as explainer:
+            stories = list(explainer.stories(f"{found.site}{path(number)}" for number in range(40)))
+        kinds = {story.kind for story in stories}
+        denied = [story for story in stories if story.outcome == "denied"]
+        waiting = [story for story in stories if story.kind == "queued"]
+        assert kinds <= {"visited", "queued", "unknown"}
+        assert {story.rule for story in denied} == {"Disallow: /private/"}
+        assert waiting
+        assert {story.reason for story in waiting} == {"turn"}
+        told = found.why(waiting[0].url)
+        assert "is queued: it was found on" in told
+        assert "Its host is qualified. Its turn has not come yet." in told
+
+
 # warcio does not close its temporary files.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 def test_an_import_needs_no_job(tmp_path: Path) -> None:
@@ -225,7 +270,8 @@ def test_an_import_needs_no_job(tmp_path: Path) -> None:
     found = Crawl(out, "https://a.test")
     assert "stored (new" in found.why("/page")
     assert "is in none of the imported files. Pages link to it; an import follows no links." in found.why("/next")
-    assert "is in none of the imported files. No imported page links to it." in found.why("/other")
+    told = found.why("/other")
+    assert "is in none of the imported files. No imported page links to it, and no picture, style or form in 1" in told
 
 
 @pytest.mark.parametrize(

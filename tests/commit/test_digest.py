@@ -13,7 +13,7 @@ import pytest
 import whimbrel as w
 from tests.cli.command import run
 from tests.job.site import page, served
-from whimbrel.commit.committed import Committed, decode, encode, read_committed
+from whimbrel.commit.committed import Committed, CommittedDamaged, decode, encode, read_committed
 from whimbrel.commit.digest import FileDigests, file_digest
 from whimbrel.commit.verify import verify_files
 
@@ -90,6 +90,12 @@ def test_a_commit_of_an_earlier_version_has_no_digests(copy: Path) -> None:
     body = msgspec.json.encode(old)
     assert decode(b"%08x %b\n" % (zlib.crc32(body), body), "here").digests == {}
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(old), type=Committed).digests == {}
+
+
+def test_a_commit_that_nobody_would_write_is_damage() -> None:
+    for body in (b'{"counters":' + b"[" * 100_000, b'{"files":{"\xff":1}}', b'{"format":"x"}', b"[]"):
+        with pytest.raises(CommittedDamaged):
+            decode(b"%08x %b\n" % (zlib.crc32(body), body), "here")
 
 
 def test_a_digest_grows_with_its_file_and_is_known_when_that_is_sealed(tmp_path: Path) -> None:

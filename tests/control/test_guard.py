@@ -93,6 +93,8 @@ def test_nothing_is_done_for_who_calls_it_by_another_name(crawl: RunningCrawl, h
         ("/v1/actions/unpause", b"{", 422),
         ("/v1/actions/unpause", b"[]", 422),
         ("/v1/actions/unpause", b'{"code": "import os"}', 422),
+        ("/v1/actions/unpause", b"[" * 100_000, 422),
+        ("/v1/actions/set", b'{"settings": {"a": ' + b"[" * 100_000, 422),
         ("/v1/actions/block", b"{}", 422),
         ("/v1/actions/block", b'{"what": []}', 422),
         ("/v1/actions/block", b'{"what": "a.example"}', 422),

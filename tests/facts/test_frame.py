@@ -42,7 +42,7 @@ def as_tuples(table: str, data: Any) -> list[tuple[Any, ...]]:
 @given(st.fixed_dictionaries({}, optional={table: sample.rows_of(table) for table in TABLES}), st.integers(1, 2**63))
 def test_rows_come_back_as_they_were(rows: dict[str, list[tuple[Any, ...]]], number: int) -> None:
     parts = payload(rows)
-    back = read_payload_tables(b"".join(map(bytes, parts))) if parts else {}
+    back = read_payload_tables(b"".join(map(bytes, parts)), 0) if parts else {}
     assert {table: as_tuples(table, data) for table, data in back.items()} == {t: r for t, r in rows.items() if r}
 
 
@@ -83,6 +83,15 @@ def test_a_payload_that_is_cut_off_is_noticed() -> None:
     data = written(7, {"events": [(1.0, "me", "stop", "all", "")]})
     with opened(data[:-1]) as fd, pytest.raises(FrameBroken, match="ends inside the frame of commit 7"):
         [read_payload(fd, head) for head in heads(fd, len(data))]
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff\0\0\0{", b'\x09\0\0\0[["a",9]]', b'\x0c\0\0\0[["a",-123]]'])
+def test_a_payload_that_holds_no_tables_is_damage_even_if_its_check_sum_is_right(data: bytes) -> None:
+    whole = b"".join(map(bytes, frame(7, [data])))
+    with opened(whole) as fd:
+        (head,) = heads(fd, len(whole))
+        with pytest.raises(FrameBroken, match="at byte 0: its tables cannot be read"):
+            read_payload_tables(read_payload(fd, head), head.offset)
 
 
 def test_a_lone_surrogate_costs_one_character_and_not_the_page() -> None:

@@ -16,16 +16,16 @@ WAIT_S = 4
 class BusyOnce(dict[str, Answer]):
     """Says when it was asked for a page, and the first time that it has no time."""
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, wait_s: int = WAIT_S) -> None:
         super().__init__({"/robots.txt": (404, {}, "")})
-        self.status = status
+        self.status, self.wait_s = status, wait_s
         self.asked_s: list[float] = []
 
     def get(self, key: str, default: Any = None) -> Any:
         if key != "/":
             return super().get(key, default)
         self.asked_s.append(time.monotonic())
-        busy = (self.status, {"Retry-After": str(WAIT_S)}, "later")
+        busy = (self.status, {"Retry-After": str(self.wait_s)}, "later")
         return busy if len(self.asked_s) == 1 else page(title="at last")
 
 
@@ -35,7 +35,8 @@ def test_a_busy_server_is_not_asked_too_early_though_the_crawl_was_killed_right_
 ) -> None:
     pages, crawl, log = BusyOnce(status), tmp_path / "crawl", tmp_path / "log"
     with served(pages) as port:
-        options = ["--delay", "0s", "--allow-network", "127.0.0.0/8", "--set", "journal.every_s=3600"]
+        options = ["--delay", "0s", "--allow-network", "127.0.0.0/8"]
+        options += ["--set", "journal.every_s=3600", "--set", "effects.retry_s=0.1"]
         command = ["crawl", f"http://127.0.0.1:{port}/", "--into", str(crawl), *options]
         with started(command, log) as process:
             # No other commit is made for an hour: this one was forced by the answer.

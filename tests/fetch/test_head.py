@@ -57,6 +57,14 @@ def test_whatever_the_lines_are_reading_them_raises_nothing(lines: list[bytes]) 
         assert found is None or found.head.endswith(b"\r\n")
 
 
+@pytest.mark.parametrize("end", [b"\r", b"\n", b"\r\n", b"\r\r\n", b"\rX: y\r\n"])
+@pytest.mark.parametrize("trailers", [[], [b"Trailer: 1\r\n", EMPTY]])
+def test_a_line_that_begins_with_a_line_end_ends_the_head_as_in_libcurl(end: bytes, trailers: list[bytes]) -> None:
+    found = read_head([b"HTTP/1.1 200 OK\r\n", b"A: b\r\n", end, *trailers])
+    assert found is not None
+    assert (found.head, found.headers) == (b"HTTP/1.1 200 OK\r\nA: b\r\n", {"a": "b"})
+
+
 @pytest.mark.parametrize("lines", [[], [EMPTY], [b"HTTP/1.1 100 Continue\r\n", EMPTY], [b"nonsense\r\n", EMPTY]])
 def test_without_a_final_head_there_is_none(lines: list[bytes]) -> None:
     assert read_head(lines) is None

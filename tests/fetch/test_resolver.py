@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -107,6 +108,37 @@ def test_hosts_without_an_address_have_none_and_are_left_alone_for_a_while(web: 
     run(scene(), plain=plain)
 
 
+def _count(kind: str) -> int:
+    """Of the threads or descriptors of this process."""
+    return len(list(Path(f"/proc/self/{kind}").iterdir()))
+
+
+def test_a_server_that_answers_with_garbage_costs_few_threads_and_descriptors() -> None:
+    """A channel of c-ares has a thread and four descriptors. One for each question of a crawl would be too many."""
+    most = {"task": 0, "fd": 0}
+
+    class Garbage(asyncio.DatagramProtocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            self.transport: Any = transport
+
+        def datagram_received(self, data: bytes, address: Any) -> None:
+            most.update((kind, max(count, _count(kind))) for kind, count in most.items())
+            self.transport.sendto(data[:2] + b"\x81\x80\0\1\0\1\xff", address)
+
+    async def scene() -> None:
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_datagram_endpoint(Garbage, local_addr=("127.0.0.1", 0))
+        async with resolver(transport.get_extra_info("sockname")[1], timeout_s=5.0) as made:
+            before = {kind: _count(kind) for kind in most}
+            found = await asyncio.gather(*(made.resolve(f"h{number}.test") for number in range(200)))
+            assert not any(one.addresses for one in found)
+        transport.close()
+        assert most["task"] - before["task"] < 30
+        assert most["fd"] - before["fd"] < 80
+
+    run(scene())
+
+
 def test_a_slow_answer_is_waited_for(web: Served) -> None:
     async def scene() -> None:
         async with resolver(web.running.dns_port, timeout_s=3) as made:
@@ -170,13 +202,63 @@ def test_one_question_is_under_way_per_name_and_failures_are_remembered() -> Non
     run(scene())
 
 
+@asynccontextmanager
+async def generous_server(addresses: int) -> AsyncIterator[int]:
+    """A name server that gives every name so many addresses, by TCP."""
+
+    class Udp(asyncio.DatagramProtocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            self.transport: Any = transport
+
+        def datagram_received(self, data: bytes, address: Any) -> None:
+            self.transport.sendto(data[:2] + b"\x83\x80" + data[4:6] + b"\0\0\0\0\0\0" + question(data), address)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await reader.read(2):
+            data = await reader.readexactly(int.from_bytes(head, "big"))
+            asked = question(data)
+            is_a = asked[-4:-2] == b"\0\1"
+            record = b"\xc0\x0c\0\1\0\1\0\0\x0e\x10\0\4\x0a"
+            records = [record + at.to_bytes(3, "big") for at in range(addresses)] if is_a else []
+            body = data[:2] + b"\x81\x80\0\1" + len(records).to_bytes(2, "big") + b"\0\0\0\0" + asked
+            body += b"".join(records)
+            writer.write(len(body).to_bytes(2, "big") + body)
+        writer.close()
+
+    def question(data: bytes) -> bytes:
+        return data[12 : data.index(b"\0", 12) + 5]
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_datagram_endpoint(Udp, local_addr=("127.0.0.1", port))
+    try:
+        yield port
+    finally:
+        transport.close()
+        server.close()
+
+
+def test_answers_with_thousands_of_addresses_are_cut_and_do_not_stay_in_memory() -> None:
+    async def scene() -> None:
+        async with generous_server(4_000) as port, resolver(port, timeout_s=10.0) as made:
+            channels = set()
+            for number in range(40):
+                found = await made.resolve(f"h{number}.test")
+                assert len(found.addresses) == 32
+                channels.add(made._channel)
+            assert len(channels) > 3, "c-ares keeps what it was told for as long as a channel lives"
+
+    run(scene())
+
+
 def test_the_cache_is_bounded_and_the_oldest_goes() -> None:
     async def scene() -> None:
         asked: list[bytes] = []
-        async with counting_server(asked) as port, resolver(port, hosts=10) as made:
+        async with counting_server(asked) as port, resolver(port, cache_bytes=8_000) as made:
             for number in range(30):
                 await made.resolve(f"h{number}.test")
-            assert len(made._known) == 10
+            assert len(made._known) < 25
             await made.resolve("h29.test")
             assert len(asked) == 60
             await made.resolve("h0.test")

@@ -2,6 +2,7 @@
 
 import math
 
+from whimbrel.clock import ClockMark
 from whimbrel.flow import Provider
 
 
@@ -18,6 +19,12 @@ class VirtualClock(Provider):
 
     def wall_s(self) -> float:
         return self._wall_ms / 1000
+
+    def mark(self) -> ClockMark:
+        return ClockMark("", self.now_s(), self.wall_s())
+
+    def since_s(self, mark: ClockMark) -> float:
+        return max(0.0, self.wall_s() - mark.machine_wall_s)
 
     @property
     def wall_ms(self) -> int:

@@ -204,7 +204,7 @@ class Model:
         assert not self.is_held(site)
         assert site.qualification is not None
         assert site.qualification.standing == "qualified"
-        assert not self.is_over(site, self.clock.wall_s())
+        assert not self.is_over(site, self.clock.wall_s() - 1e-6)
         assert not self.refused(site, entry)
         assert now_s >= self.host_free_s(site) - 1e-6
         assert visit.address == self.address_of(site)

@@ -1,16 +1,20 @@
 """A slot moves from one crawl to another: nothing is left behind, nothing has changed, and the crawl goes on."""
 
+import tracemalloc
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
+import zstandard
 
 from tests.frontier.rig import Rig, qualified, quick_directory, url_of
 from whimbrel.frontier.crowd import Crowd, remember
 from whimbrel.frontier.option import FrontierConfig, GateConfig
 from whimbrel.state.api import SLOT_SPACES, SPACES
-from whimbrel.state.slot import SlotDamaged, export_slot
+from whimbrel.state.slot import SlotDamaged, export_slot, read_chunk
 from whimbrel.visit import Visit, VisitResult
 
 GOOD = VisitResult(elapsed_s=0.1, status=200, bytes=1_000)
@@ -247,6 +251,29 @@ def test_damaged_and_strange_chunks_are_refused_and_nothing_changes(directory: P
     assert all_pairs(target) == before
     source.close()
     target.close()
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        msgspec.msgpack.encode([2, -1, 0, "hosts", [], b"12345678"]),
+        msgspec.msgpack.encode([2, 1_024, 0, "hosts", [], b"12345678"]),
+        msgspec.msgpack.encode([2, 1, -1, "hosts", [], b"12345678"]),
+        msgspec.msgpack.encode([2, 1, 0, "hosts", [], b"12345678"]).replace(b"hosts", b"host\xff"),
+        bytes(400_000_000),
+    ],
+    ids=["negative", "beyond", "number", "text", "bomb"],
+)
+def test_a_chunk_that_nobody_would_write_is_refused_in_little_memory(contents: bytes) -> None:
+    body = zstandard.ZstdCompressor().compress(contents)
+    chunk = b"WhimSlt1" + zlib.crc32(body).to_bytes(4, "big") + body
+    tracemalloc.start()
+    try:
+        with pytest.raises(SlotDamaged, match="damaged"):
+            read_chunk(chunk)
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_slot_of_a_crawl_with_another_secret_is_refused_and_nothing_changes(directory: Path) -> None:

@@ -174,6 +174,8 @@ def test_a_page_has_the_links_the_base_and_the_title_that_the_crawl_finds(base: 
 def test_what_is_no_json_is_a_value_error() -> None:
     with pytest.raises(ValueError, match=r"https://a.test/x/y is no JSON"):
         page("<p>").json()
+    with pytest.raises(ValueError, match=r"https://a.test/x/y is no JSON"):
+        page("[" * 100_000).json()
 
 
 def test_text_is_as_read_and_can_be_had_exactly() -> None:

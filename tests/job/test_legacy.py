@@ -76,3 +76,7 @@ def test_a_wiring_of_its_own_goes_on_with_the_parts_of_today(tmp_path: Path) -> 
     drawn = run("graph", str(tmp_path / "out")).out
     assert "bloom-seen" in drawn
     assert "settlement" not in drawn
+
+
+def test_a_cache_that_was_counted_in_entries_has_as_many_bytes_as_these_take() -> None:
+    assert current_settings({"router": {"cached": 1_000}}) == {"router": {"cache_bytes": 240_000}}

@@ -49,6 +49,43 @@ def import_of(tmp_path: Path, data: bytes) -> Path:
     return tmp_path / "out"
 
 
+def used_kb(file: Path, out: Path) -> int:
+    """The most memory that an import takes."""
+    # Not ru_maxrss: a child begins with that of the process that it was forked from.
+    script = (
+        "import re, sys; from whimbrel.cli.app import main\n"
+        "sys.argv = ['whimbrel', 'import', sys.argv[1], '--into', sys.argv[2]]\n"
+        "try:\n    main()\nfinally:\n"
+        "    print(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1], file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(file), str(out)], capture_output=True, timeout=120, check=True
+    )
+    return int(done.stderr.split()[-1])
+
+
+def long_head(kind: str) -> bytes:
+    """A record with a head of 30 MB: its own, its own in one folded line, or that of HTTP."""
+    begin = record(1, b"")
+    begin = begin[: begin.index(b"Content-Length")]
+    lines = b"a: b\r\n" * 5_000_000
+    if kind == "of HTTP":
+        return b"%bContent-Length: %d\r\n\r\n%b%b\r\n\r\n" % (begin, len(_HEAD + lines), _HEAD[:-2], lines)
+    return begin + (b"X: a\r\n" + b" b\r\n" * 7_000_000 if kind == "folded" else lines) + b"\r\n"
+
+
+@pytest.mark.parametrize(("kind", "after"), [("of a record", False), ("folded", False), ("of HTTP", True)])
+def test_a_head_of_30_megabytes_stays_in_little_memory_and_the_records_around_it_are_read(
+    kind: str, after: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "bomb.warc.gz"
+    bodies = (record(2, b"<title>fine</title>"), long_head(kind), record(3, b"<title>fine, too</title>"))
+    file.write_bytes(b"".join(gzip.compress(body, 1) for body in bodies))
+    assert used_kb(file, tmp_path / "out") < 400_000
+    found = [row["url"] for row in rows(tmp_path / "out", "select url from pages order by url")]
+    assert found == ["http://a.test/2", "http://a.test/3"][: 2 if after else 1]
+
+
 def test_a_small_file_with_a_gigabyte_of_zeros_stays_in_little_memory(tmp_path: Path) -> None:
     zeros, file = bytes(1 << 20), tmp_path / "bomb.warc.gz"
     with gzip.open(file, "wb", compresslevel=9) as out:
@@ -59,18 +96,7 @@ def test_a_small_file_with_a_gigabyte_of_zeros_stays_in_little_memory(tmp_path: 
     with file.open("ab") as more:
         more.write(gzip.compress(record(2, b"<title>fine</title>")))
     assert file.stat().st_size < 1_000_000
-    # Not ru_maxrss: a child begins with that of the process that it was forked from.
-    script = (
-        "import re, sys; from whimbrel.cli.app import main\n"
-        "sys.argv = ['whimbrel', 'import', sys.argv[1], '--into', sys.argv[2]]\n"
-        "try:\n    main()\nfinally:\n"
-        "    print(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1], file=sys.stderr)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(file), str(tmp_path / "out")], capture_output=True, timeout=120, check=True
-    )
-    used_kb = int(done.stderr.split()[-1])
-    assert used_kb < 400_000
+    assert used_kb(file, tmp_path / "out") < 400_000
     found = rows(tmp_path / "out", "select url, wire_bytes, truncated from pages order by url")
     assert [(row["wire_bytes"], row["truncated"]) for row in found] == [(20_000_000, "length"), (19, "")]
 

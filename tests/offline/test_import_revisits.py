@@ -67,6 +67,20 @@ def test_a_revisit_of_a_short_document_stays_one_and_brings_nothing_new(tmp_path
     assert _kinds(tmp_path / "out") == ["response", "revisit", "revisit"]
 
 
+def test_a_revisit_of_a_document_longer_than_a_buffer_is_read_whole(tmp_path: Path) -> None:
+    body = b"<title>large</title>" + hashlib.shake_128(b"large").digest(300_000)
+    with (tmp_path / "large.warc.gz").open("wb") as out:
+        writer = WARCWriter(out, gzip=True)
+        _response(writer, "http://a.test/", body, 1)
+        _revisit(writer, "http://a.test/", body, "http://a.test/", 2)
+        _revisit(writer, "http://a.test/copy", body, "http://a.test/", 3)
+    assert _imported(tmp_path / "large.warc.gz", tmp_path / "out") == [
+        ("http://a.test/", "stored", "", body),
+        ("http://a.test/", "unchanged", "", body),
+        ("http://a.test/copy", "duplicate", "http://a.test/", body),
+    ]
+
+
 def test_a_revisit_may_come_before_the_record_that_it_refers_to(tmp_path: Path) -> None:
     with (tmp_path / "before.warc.gz").open("wb") as out:
         writer = WARCWriter(out, gzip=True)

@@ -80,6 +80,16 @@ def test_a_sitemap_of_more_than_50000_urls_is_cut_there() -> None:
     assert (len(page.links), page.trouble) == (50_000, "too-many-links")
 
 
+def test_a_megabyte_of_blanks_is_read_in_no_time() -> None:
+    began = time.process_time()
+    blanks = b"\n" * 1_000_000
+    page = page_of(b"<urlset>" + blanks + b"<url><loc>/1</loc></url></urlset>", content_type="text/xml")
+    assert targets(page) == ["http://a.test/1"]
+    packed = page_of(blanks + SITEMAP, content_type="text/xml")
+    assert len(packed.links) == 3
+    assert time.process_time() - began < 2.0
+
+
 def test_deep_xml_is_given_up() -> None:
     assert page_of(b"<rss>" + b"<a>" * 500_000, content_type="text/xml").links == ()
 

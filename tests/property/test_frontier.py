@@ -19,9 +19,12 @@ from whimbrel.state.group import Group
 from whimbrel.url import parse
 from whimbrel.visit import Discovered, HostName, Visit, VisitResult
 
+LEAST_HOLD_S = 2.0
 ROBOTS = "User-agent: *\nDisallow: */no/\n"
 SLACK_S = 0.002 + 1e-6
 """Times on disk are whole milliseconds, and between two clocks the last digits are lost."""
+
+HOSTS_BYTES = 8_000
 
 
 class Machine:
@@ -37,7 +40,7 @@ class Machine:
             park_after=3,
             park_s=(900.0, 3_600.0),
             qualifying=3,
-            hosts_cached=4,
+            hosts_bytes=HOSTS_BYTES,
             due_cached=8,
         )
         gate_ = GateConfig(crowd_domains=self.dice.choice([3, 50]), crowd_cap=3, address_cap=2, margin_s=0.0)
@@ -102,7 +105,7 @@ class Machine:
         assert not site.asking
         assert not site.in_flight
         assert not site.given_up
-        assert self.model.is_over(site, self.rig.clock.wall_s())
+        assert self.model.is_over(site, self.rig.clock.wall_s() + 1e-6)
         assert self.rig.clock.now_s() >= self.model.host_free_s(site) - SLACK_S
         assert (due.before is None) == (site.qualification is None)
         site.asking = True
@@ -125,12 +128,18 @@ class Machine:
     def refresh(self, due: HostDue) -> None:
         site, wall_s = self.model.sites[due.host.site], self.rig.clock.wall_s()
         assert site.qualification is not None
-        assert due.before == msgspec.structs.replace(site.qualification, robots="")
+        times = {name: getattr(site.qualification, name) for name in ("until_s", "addresses_until_s")}
+        assert due.before is not None
+        assert times == pytest.approx({name: getattr(due.before, name) for name in times}, abs=1e-6)
+        assert msgspec.structs.replace(due.before, **times) == msgspec.structs.replace(site.qualification, robots="")
         new: dict[str, Any] = {"addresses": (f"192.0.2.{self.dice.randrange(4)}",), "addresses_until_s": wall_s + 300.0}
         if self.dice.random() < 0.2:
             new = {"standing": "disqualified", "until_s": wall_s + 60.0, "addresses": (), "reason": "dns"}
         site.qualification = msgspec.structs.replace(site.qualification, **new)
         self.rig.frontier.refreshed(due.host, msgspec.structs.replace(due.before, **new))
+        # None is over at once, so that no host is asked again and again.
+        until_s = max(site.qualification.until_s, wall_s + LEAST_HOLD_S)
+        site.qualification = msgspec.structs.replace(site.qualification, until_s=until_s)
 
     def qualification(self, due: HostDue) -> Qualification:
         dice, wall_s = self.dice, self.rig.clock.wall_s()
@@ -200,9 +209,14 @@ class Machine:
         assert frontier.qualifying == len(self.asked)
         assert frontier.empty == (not self.model.queued)
         table = frontier.table
-        needed = sum(one.busy or one.changed or bool(one.out) for one in table._hosts.values())
-        assert len(table._hosts) <= table._most + needed + 8
-        assert all(len(one.buffer) <= 2 * host.BUFFER for one in table._hosts.values())
+        loaded = table._hosts.values()
+        assert table._left_bytes == HOSTS_BYTES - sum(one.counted_bytes for one in loaded)
+        idle = [one for one in loaded if not (one.busy or one.changed or one.out)]
+        assert len(idle) <= HOSTS_BYTES // host._HOST_BYTES + 8
+        for one in loaded:
+            assert len(one.buffer) <= 2 * host.BUFFER
+            entries = sum(host._ENTRY_BYTES + len(value) for _, value in one.buffer)
+            assert one.bytes == host._HOST_BYTES + 3 * len(one.name.site) + entries
         for schedule in (frontier._scheduler._visits, frontier._scheduler._qualifications):
             assert len(schedule._heap) <= 2 * schedule._most + schedule._page
         assert not frontier._scheduler._held._heap
@@ -268,6 +282,7 @@ def directory() -> Iterator[Path]:
 def _tiny_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host, "BUFFER", 3)
     monkeypatch.setattr(queue, "BUFFER", 3)
+    monkeypatch.setattr(host, "_BUFFER_BYTES", 500)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -42,7 +42,7 @@ def test_a_joiner_equals_the_standard_for_every_link(base: Url, href: str) -> No
 
 
 SITE = [page for text in ("", "a", "a/b?c=d", "a/e/?f", "g;h?") if (page := resolve(BASES[0], f"/{text}")) is not None]
-JOINED = Joined(most=300)
+JOINED = Joined(most_bytes=60_000)
 
 
 @settings(max_examples=3000)

@@ -69,6 +69,9 @@ def test_a_pattern_matches_what_the_standard_says(pattern: str, path: str, match
         ("Disallow: /", "/robots.txt", True),
         ("Allow: /index.html\nDisallow: /", "/index.html", True),
         ("Allow: /index.html\nDisallow: /index.html/", "/index.html/", False),
+        ("Disallow: /%*2F\nAllow: /%25a", "/%25a2F", False),
+        ("Disallow: /*F", "/?", True),
+        ("Disallow: /*A", "/%C3%A9", True),
         ("Disallow:", "/", True),
         ("Disallow /private/", "/private/1", False),
     ],
@@ -132,6 +135,7 @@ HOSTILE = {
     "a long name": "a" * 512_000 + ": /\n",
     "colons": ":" * 512_000,
     "many agents": "".join(f"User-agent: a{at}\n" for at in range(20_000)) + "Disallow: /zz\n" * 20_000,
+    "us again and again": "User-agent: whimbrel\nCrawl-delay: 1\n" * 20_000 + "Disallow: /zz\n" * 5_000,
     "many sitemaps": "".join(f"Sitemap: http://h/{at}\n" for at in range(30_000)),
     "NULs": "Disallow: /\0\n\0\0\0" * 10_000,
     "escapes": "Disallow: /" + "%" * 500_000,
@@ -149,6 +153,14 @@ def test_a_hostile_file_costs_little(name: str) -> None:
         rules.allows(SITE + path)
         assert time.process_time() - began < 0.1
     assert len(rules.sitemaps) <= 1_000
+
+
+def test_a_url_is_looked_up_in_many_rules_as_quickly_as_in_few() -> None:
+    rules = RobotsRules.parse("User-agent: *\n" + HOSTILE["many rules"], "whimbrel")
+    began = time.process_time()
+    for at in range(1_000):
+        assert not rules.allows(f"{SITE}/{at}x/y")
+    assert time.process_time() - began < 0.5
 
 
 def test_wildcards_beyond_the_bound_forbid_more_and_never_allow_more() -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import whimbrel
 from tests.cli.command import run as run_command
 from tests.facts import sample
 from tests.facts.crawl import commit_nothing, open_facts
+from tests.job.site import page, served
 from tests.query.test_snapshot import publish_in
 
 
@@ -46,6 +48,56 @@ def test_the_command_says_why_there_is_no_answer(crawl: Path, sql: str, code: in
     ended, _, errors = run(str(crawl), sql, "--max-time", "0.2s")
     assert ended == code
     assert said in errors
+
+
+def test_show_tables_lists_what_can_be_asked_for_and_nothing_else(crawl: Path) -> None:
+    for sql in ("show tables", " SHOW  TABLES; "):
+        code, out, _ = run(str(crawl), sql, "--format", "csv")
+        wanted = "captures events fetches handled hosts links links_history near_duplicates pages"
+        assert (code, out.split()) == (0, ["name", *wanted.split()])
+
+
+def test_a_table_that_there_is_not_is_told_with_those_that_there_are(crawl: Path) -> None:
+    code, _, errors = run(str(crawl), "select * from nosuch")
+    assert code == 1
+    assert "there is no table 'nosuch'; the tables are: captures, events, fetches," in errors
+    assert "_rows" not in errors
+    assert "did you mean 'pages'?" in run(str(crawl), "select count(*) from page")[2]
+
+
+def test_rows_that_are_too_wide_for_a_table_are_shown_one_below_the_other(crawl: Path) -> None:
+    code, out, _ = run(str(crawl), "select * from pages order by url")
+    lines = out.splitlines()
+    assert code == 0
+    assert [line.split() for line in lines if line.split()[:1] == ["url"]] == [
+        ["url", "https://a.example/1"],
+        ["url", "https://a.example/2"],
+    ]
+    assert sum(line.startswith("row ") for line in lines) == 2
+    assert "│ https://a.example/1 │" in run(str(crawl), "select id, url, status, outcome from pages")[1]
+
+
+def test_pages_and_hosts_join_by_host_and_by_site(tmp_path: Path) -> None:
+    with served({"/": page("/a"), "/a": page()}) as port:
+        out = tmp_path / "out"
+        done = run_command("crawl", f"http://127.0.0.1:{port}/", "--into", str(out), "--delay", "0s")
+    assert done.code == 0, done.words
+    for column in ("host", "site"):
+        sql = f"select url, queued from pages join hosts using ({column}) order by url"  # noqa: S608
+        code, answer, _ = run(str(out), sql, "--format", "csv")
+        assert (code, answer.split()[1:]) == (0, [f"http://127.0.0.1:{port}/,0", f"http://127.0.0.1:{port}/a,0"])
+
+
+def test_json_lines_are_one_object_per_line(crawl: Path) -> None:
+    code, out, _ = run(str(crawl), "select id, url from pages order by id", "--format", "jsonl")
+    assert code == 0
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {"id": 1, "url": "https://a.example/1"},
+        {"id": 2, "url": "https://a.example/2"},
+    ]
+    rows = whimbrel.open(crawl).sql("select id from pages order by id")
+    rows.write(crawl / "answer.jsonl")
+    assert (crawl / "answer.jsonl").read_text().split() == ['{"id":1}', '{"id":2}']
 
 
 def test_the_command_wants_crawls(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_an_answer_comes_in_every_shape(crawl: Crawl, tmp_path: Path) -> None:
         rows.write(tmp_path / f"answer.{ending}")
         assert (tmp_path / f"answer.{ending}").stat().st_size > 100
     assert pl.read_parquet(tmp_path / "answer.parquet")["url"].to_list() == [url for url, _ in rows]
-    with pytest.raises(ValueError, match="'xls' is none of json, csv, parquet"):
+    with pytest.raises(ValueError, match="'xls' is none of json, jsonl, csv, parquet"):
         rows.write(tmp_path / "answer.xls")
     assert sum(batch.num_rows for batch in crawl.opened.stream("SELECT * FROM links")) == 6
 

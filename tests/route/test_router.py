@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.frontier.rig import url_of
 from whimbrel.parse.api import Links, PageLink, ParsedPage
@@ -78,13 +80,6 @@ def test_a_link_is_seen_when_the_visit_that_brought_it_is_settled_and_not_before
     )
     one.remember(route)
     assert routed(one, PageLink("http://a.example/1")).refused == {"seen": 1}
-
-
-def test_decisions_are_cached_within_a_bound() -> None:
-    one = router(cached=20)
-    for number in range(500):
-        routed(one, PageLink(f"http://a.example/{number}"))
-        assert len(one._young) + len(one._old) <= 22
 
 
 def test_requisites_are_taken_one_hop_out_of_scope_and_no_further() -> None:
@@ -177,3 +172,41 @@ def test_a_seed_that_is_no_web_url_is_an_error_and_changes_nothing() -> None:
     with pytest.raises(ValueError, match="the seed"):
         one.reconfigure(RouterConfig(seeds=("",)))
     assert found(one.begin()) == [SEED]
+
+
+KINDS = ("a", "form", "img", "style", "handler", "sitemap")
+PLACES = ("http://www.a.example/x", "http://b.test/x", "http://a.example/private/x", "http://a.example/a/a/a/a")
+
+
+@given(
+    kind=st.sampled_from(KINDS),
+    target=st.sampled_from(PLACES),
+    source=st.sampled_from((SEED, "http://b.test/")),
+    depth=st.integers(0, 3),
+    rel=st.sampled_from(("", "nofollow")),
+    robots=st.sampled_from(((), ("nofollow",))),
+    filtered=st.sampled_from(("", "filter")),
+    requisites=st.booleans(),
+    nofollow_links=st.booleans(),
+)
+def test_a_judgement_is_what_routing_decides(
+    *,
+    kind: str,
+    target: str,
+    source: str,
+    depth: int,
+    rel: str,
+    robots: tuple[str, ...],
+    filtered: str,
+    requisites: bool,
+    nofollow_links: bool,
+) -> None:
+    one = router(requisites=requisites, nofollow_links=nofollow_links, exclude=("*/private/*",), max_depth=3)
+    link = PageLink(target, rel=rel, kind=kind)
+    page = ParsedPage(mime="text/html", links=Links.of([link]), robots=robots)
+    route = one.route(visit(source, depth), page, {target: filtered} if filtered else {})
+    decided = route.dropped[0].reason if route.dropped else next(iter(route.refused), "")
+    assert one.judge(link, url_of(source), depth, robots, filtered) == decided
+    led = one.redirect(visit(source, depth), target)
+    decided = led.dropped[0].reason if led.dropped else next(iter(led.refused), "")
+    assert one.judge_redirect(url_of(target), depth) == decided

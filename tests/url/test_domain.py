@@ -36,7 +36,7 @@ def test_a_host_belongs_to_its_registered_domain(host: str, domain: str) -> None
 
 
 def test_the_cache_is_bounded_and_answers_stay_right() -> None:
-    domains = Domains(cached=10)
+    domains = Domains(cache_bytes=4_000)
     for number in range(1000):
         assert domains.registered(f"www.s{number % 37}.test") == f"s{number % 37}.test"
 

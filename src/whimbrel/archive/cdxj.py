@@ -7,11 +7,14 @@ It is derived from the segment alone and can be written again at any time, so no
 """
 
 import json
+import os
 import re
+import tempfile
 from collections.abc import Iterator
 from heapq import merge
 from itertools import groupby, islice
 from pathlib import Path
+from typing import IO
 
 from isal import isal_zlib
 
@@ -28,38 +31,83 @@ _NOT_MIME = re.compile(r"[;\s]")
 _PLAIN_HEAD = re.compile(rb"[!-~]++ ++([!-~]++)[ -~]*+\r\n(?:[!-~][\t -~]*+\r\n)*+\r\n")
 """Printable ASCII and no continued lines."""
 _TYPE = re.compile(rb"(?i)\ncontent-type[ \t]*:[ \t]*([!-:<-~]*)")
+_MIME_CHARS = 255
+"""A type and a subtype have 127 characters each at most (RFC 6838 §4.2). Servers send more."""
 _WRITE_LINES = 4096
-_RUN_LINES = 16_384
-_BLOCK_LINES = 256
+_RUN_BYTES = 8_000_000
+_BLOCK_BYTES = 16_000
+_LINE_BYTES = 50
+"""What a line takes besides its characters."""
+_KEPT_BYTES = 8_000_000
 _quoted = json.encoder.encode_basestring_ascii
 _PUNCTUATION = str.maketrans("", "", "-:T")
 
 
 class Noted:
-    """Lines of a segment that is being written. A gigabyte of small answers has hundreds of thousands, 70 MB: so they
-    wait in sorted runs, packed block by block, and are merged at the end."""
+    """Lines of a segment. A gigabyte of small answers has hundreds of thousands, 70 MB, and URLs may be long: so they
+    wait in sorted runs, packed block by block, and are merged at the end. A few megabytes of these are in memory, the
+    others in a file without a name."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        """`folder` is where the file is made if it is needed."""
+        self._folder = folder
         self._lines: list[bytes] = []
-        self._runs: list[list[bytes]] = []
+        self._lines_bytes = 0
+        self._runs: list[list[bytes | tuple[int, int]]] = []
+        """Blocks, each packed, or where it is in the file."""
+        self._kept_bytes = 0
+        self._file: IO[bytes] | None = None
 
     def add(self, line: bytes) -> None:
+        """OSError when there is no room for the file."""
         self._lines.append(line)
-        if len(self._lines) >= _RUN_LINES:
-            lines = sorted(self._lines)
-            blocks = (b"".join(lines[at : at + _BLOCK_LINES]) for at in range(0, len(lines), _BLOCK_LINES))
-            self._runs.append([isal_zlib.compress(block, 1) for block in blocks])
-            self._lines = []
+        self._lines_bytes += _LINE_BYTES + len(line)
+        if self._lines_bytes >= _RUN_BYTES:
+            self._runs.append([self._put(isal_zlib.compress(block, 1)) for block in _blocks(sorted(self._lines))])
+            self._lines, self._lines_bytes = [], 0
 
     def lines(self) -> Iterator[bytes]:
         """In order, each once."""
-        for line, _ in groupby(merge(*map(_unpacked, self._runs), sorted(self._lines))):
+        for line, _ in groupby(merge(*map(self._unpacked, self._runs), sorted(self._lines))):
             yield line
 
+    def _put(self, block: bytes) -> bytes | tuple[int, int]:
+        if self._kept_bytes + len(block) <= _KEPT_BYTES:
+            self._kept_bytes += len(block)
+            return block
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - it goes with this object
+        at = self._file.seek(0, os.SEEK_END)
+        self._file.write(block)
+        return at, len(block)
 
-def _unpacked(run: list[bytes]) -> Iterator[bytes]:
-    for block in run:
-        yield from isal_zlib.decompress(block).splitlines(keepends=True)
+    def _unpacked(self, run: list[bytes | tuple[int, int]]) -> Iterator[bytes]:
+        for block in run:
+            packed = block if isinstance(block, bytes) else self._read(*block)
+            yield from isal_zlib.decompress(packed).splitlines(keepends=True)
+
+    def _read(self, at: int, length: int) -> bytes:
+        if self._file is None:
+            raise AssertionError("a block is in a file that there is not")
+        self._file.seek(at)
+        return self._file.read(length)
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def _blocks(lines: list[bytes]) -> Iterator[bytes]:
+    """Lines together, in blocks of the same size or a little more."""
+    block, size = [], 0
+    for line in lines:
+        block.append(line)
+        size += len(line)
+        if size >= _BLOCK_BYTES:
+            yield b"".join(block)
+            block, size = [], 0
+    if block:
+        yield b"".join(block)
 
 
 def index_path(segment: Path) -> Path:
@@ -99,7 +147,7 @@ def document_line(content_type: str, url: str, digest: str, date: str, place: Re
     """The line of a resource or metadata record. None for one without a URL: nobody could look it up."""
     if not url:
         return b""
-    mime = _NOT_MIME.split(content_type, maxsplit=1)[0].strip()
+    mime = _NOT_MIME.split(content_type, maxsplit=1)[0].strip()[:_MIME_CHARS]
     fields = {"url": url, "mime": mime, "digest": digest, "length": str(place.length), "offset": str(place.offset)}
     written = json.dumps({name: value for name, value in fields.items() if value} | {"filename": place.file})
     return f"{_key(url)} {_timestamp(date)} {written}\n".encode()
@@ -108,7 +156,7 @@ def document_line(content_type: str, url: str, digest: str, date: str, place: Re
 def _fields(url: str, head: re.Match[bytes], digest: str, place: RecordPlace) -> str:
     """What nearly all answers have, at a third of the cost."""
     found = _TYPE.search(head[0])
-    mime = f'"mime": {_quoted(found[1].decode())}, ' if found else ""
+    mime = f'"mime": {_quoted(found[1][:_MIME_CHARS].decode())}, ' if found else ""
     return (
         f'{{"url": {_quoted(url)}, {mime}"status": {_quoted(head[1].decode())}, "digest": {_quoted(digest)}, '
         f'"length": "{place.length}", "offset": "{place.offset}", "filename": {_quoted(place.file)}}}'
@@ -123,27 +171,29 @@ def _odd_fields(kind: str, url: str, http_head: bytes, digest: str, place: Recor
         fields["mime"] = "warc/revisit"
     elif known:
         mime = head.field("content-type")
-        fields["mime"] = mime and _NOT_MIME.split(mime, maxsplit=1)[0].strip()
+        fields["mime"] = mime and _NOT_MIME.split(mime, maxsplit=1)[0].strip()[:_MIME_CHARS]
     fields["status"] = head.status.split(" ", 1)[0] if known else None
     fields["digest"] = digest or None
     fields |= {"length": str(place.length), "offset": str(place.offset), "filename": place.file}
     return json.dumps({name: value for name, value in fields.items() if value is not None})
 
 
-def index_lines(segment: Path, length: int) -> list[bytes]:
-    """The index of the first `length` bytes of a segment. Lines only are kept in memory, about 300 bytes each."""
-    lines = set()
+def index_lines(segment: Path, length: int) -> Iterator[bytes]:
+    """The index of the first `length` bytes of a segment."""
+    noted = Noted(segment.parent)
     for record in read_records(segment, 0, length):
         head = record.http_head()
         record.finish()
-        lines.add(index_line(record, head, segment.name))
-    return sorted(lines - {b""})
+        line = index_line(record, head, segment.name)
+        if line:
+            noted.add(line)
+    return noted.lines()
 
 
 def write_index(disk: Disk, segment: Path, length: int, noted: Noted | None = None) -> None:
     """Write the index beside the segment; it is there whole or not at all. `noted` has its lines when whoever wrote the
     segment has kept them: reading it again costs ten times more."""
-    lines = iter(index_lines(segment, length)) if noted is None else noted.lines()
+    lines = index_lines(segment, length) if noted is None else noted.lines()
     path = index_path(segment)
     half = path.with_name(path.name + ".tmp")
     if half.exists():

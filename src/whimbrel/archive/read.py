@@ -15,6 +15,7 @@ _CHUNK_BYTES = 16_384
 _AT_ONCE_BYTES = 4_000_000
 _AT_ONCE_INFLATED_BYTES = 64_000_000
 _MAX_HEADER_BYTES = 1 << 20
+_MOST_DIGITS = 18
 _END = b"\r\n\r\n"
 _HTTP = "application/http"
 _HTTP_KINDS = ("response", "revisit", "request")
@@ -173,8 +174,8 @@ class WarcRecord:
 
     def _read_length(self) -> int:
         text = self.get("Content-Length")
-        if not (text.isascii() and text.isdigit()):
-            raise self._member.damaged(f"Content-Length is {text!r}")
+        if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+            raise self._member.damaged(f"Content-Length is {text[:40]!r}")
         return int(text)
 
 

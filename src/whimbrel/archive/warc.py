@@ -195,7 +195,7 @@ class WarcArchive:
         file = self._disk.create_exclusive(self._directory / name)
         self._new_names = True
         self._name = name
-        self._lines = cdxj.Noted()
+        self._lines = cdxj.Noted(folder)
         return file
 
     def _info(self) -> tuple[tuple[str, str], ...]:

@@ -96,6 +96,22 @@ def run() -> None:
         if error.name is None or error.name.partition(".")[0] not in _BENCH:
             raise
         _end(f"{error.name} is missing; the simulated web needs: pip install 'whimbrel[bench]'")
+    except Exception as error:
+        if (lack := _what_the_machine_lacks(error)) is None:
+            raise
+        _end(f"{lack}; mend that and try again, a crawl that had begun with `whimbrel resume DIR`", 1)
+
+
+def _what_the_machine_lacks(error: BaseException) -> str | None:
+    """Where an error of the system is behind another one, as when an event loop cannot begin: that is what to say."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, MemoryError):
+            return "this machine has no memory left"
+        if isinstance(seen, OSError) or str(seen) == "can't start new thread":
+            return str(seen)
+        seen = seen.__cause__ or seen.__context__
+    return None
 
 
 def _first_word() -> str:

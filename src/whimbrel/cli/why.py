@@ -6,9 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from whimbrel.commit.committed import read_committed
-from whimbrel.job.seed import typed_url
-from whimbrel.offline.explain import story_of
+from whimbrel.offline.explain import Explainer, NotAUrl, UrlStory, as_dict
 from whimbrel.terminal import json_text, plain_console, printable
 
 
@@ -21,44 +19,44 @@ def why(
 
     Exit codes: 0 told, also when the crawl does not know the URL; 2 there is no crawl, or it is no URL.
     """
-    found = typed_url(url)
-    if found is None:
-        raise typer.BadParameter(f"{url!r} is not an http or https URL")
-    read_committed(directory)
-    story = story_of(directory, found)
+    with Explainer(directory) as explainer:
+        try:
+            story = explainer.story(url)
+        except NotAUrl as error:
+            raise typer.BadParameter(str(error)) from error
     if json_:
-        typer.echo(json_text(story))
+        typer.echo(json_text(as_dict(story)))
     else:
         _print(plain_console(), story)
 
 
-def _print(console: Console, story: dict[str, Any]) -> None:
+def _print(console: Console, story: UrlStory) -> None:
     def say(line: str) -> None:
         console.print(printable(line), highlight=False, markup=False)
 
-    for visit in story["visits"]:
+    for visit in story.visits:
         status = f", status {visit['status']}" if visit["status"] else ""
         source = f", found on {visit['discovered_from']}" if visit["discovered_from"] else ""
         target = f" to {visit['redirect_to']}" if visit["redirect_to"] else ""
         ended = f"{visit['outcome']} ({visit['reason']}{status}){target}"
         say(f"{_when(visit['started_at'])}  {ended}, try {visit['attempt']}{source}")
-    for capture in story["captures"]:
+    for capture in story.captures:
         same = f", the same as {capture['duplicate_of']}" if capture["duplicate_of"] else ""
         place = f"{capture['warc_file']} at {capture['warc_offset']:,} ({capture['warc_length']:,} bytes)"
         say(f"{_when(capture['fetched_at'])}  capture kept in {place}: {capture['outcome']}{same}")
-    for page in story["page"]:
+    for page in story.page:
         gone = f", gone at {_when(page['gone_at'])}" if page["gone_at"] is not None else ""
         say(f"its page is the capture of {_when(page['fetched_at'])}, confirmed at {_when(page['checked_at'])}{gone}")
-    for link in story["linked_from"]:
+    for link in story.linked_from:
         say(f"linked from {link['source']} as {link['anchor']!r} ({link['kind']})")
-    if story["linked_from"] and story["linked_from"][0]["total"] > len(story["linked_from"]):
-        say(f"… and {story['linked_from'][0]['total'] - len(story['linked_from']):,} more links")
-    for source in story["redirected_from"]:
-        say(f"redirected from {source['url']}")
-    for host in story["host"]:
+    if story.linked_from and story.linked_from[0]["total"] > len(story.linked_from):
+        say(f"… and {story.linked_from[0]['total'] - len(story.linked_from):,} more links")
+    for redirect in story.redirected_from:
+        say(f"redirected from {redirect['url']}")
+    for host in story.host:
         said = f"; the last error there, of whichever URL: {host['last_error']}" if host["last_error"] else ""
         say(f"its host is {host['qualification']}, {host['queued']:,} URLs queued there{said}")
-    for sentence in story["explanation"]:
+    for sentence in story.explanation:
         say(sentence)
 
 

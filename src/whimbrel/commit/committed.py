@@ -47,6 +47,8 @@ class Committed(msgspec.Struct, frozen=True, kw_only=True):
     counters: Counters = msgspec.field(default_factory=Counters)
     state: str = "running"
     """`running`, `stopped` with work left, or `done`. A crawl that was killed still says `running`."""
+    seeded: bool = True
+    """Whether all seeds are in it. Earlier versions do not say it."""
 
     def archive(self) -> dict[str, int]:
         return {name: length for name, length in self.files.items() if name.startswith("archive/")}
@@ -119,7 +121,7 @@ def decode(data: bytes, where: str) -> Committed:
     try:
         if int(checksum, 16) == zlib.crc32(body):
             return decoded(body, _from_json, where)
-    except (ValueError, msgspec.DecodeError):
+    except (ValueError, msgspec.DecodeError, RecursionError):
         pass
     raise CommittedDamaged(f"{where} is damaged; `whimbrel resume` writes it anew")
 

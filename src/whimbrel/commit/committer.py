@@ -20,12 +20,20 @@ from whimbrel.facts.repair import repaired
 from whimbrel.facts.row import EventRow
 from whimbrel.result.rows import rows
 from whimbrel.result.work import Work
-from whimbrel.state.api import State
+from whimbrel.shortage import Shortage, shortage_of
+from whimbrel.state.api import State, StateError
 from whimbrel.state.group import Group
 
 
 class CommitBug(OSError):
     """A commit failed for no fault of the disk. Like an error of the disk it keeps the group in memory."""
+
+
+def commit_shortage(error: OSError | StateError) -> Shortage:
+    """What an error of a commit means."""
+    if isinstance(error, CommitBug):
+        return Shortage("software", str(error))
+    return shortage_of(error) if isinstance(error, OSError) else Shortage("disk", str(error))
 
 
 class Committer:

@@ -13,7 +13,7 @@ from whimbrel.archive.api import Archive, Capture
 from whimbrel.archive.warc import ArchiveConfig, WarcArchive
 from whimbrel.clock import Clock
 from whimbrel.commit.committed import Committed
-from whimbrel.commit.committer import CommitBug, Committer, Settings
+from whimbrel.commit.committer import Committer, Settings, commit_shortage
 from whimbrel.commit.counters import Counters, increment
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.group_limit import GroupLimit
@@ -27,8 +27,8 @@ from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.flow import Metric, Needs, Provider
 from whimbrel.observable import Observable
 from whimbrel.parse.api import Handled
-from whimbrel.result.work import SettledVisit, Work, payload_bytes
-from whimbrel.shortage import Shortage, shortage_of
+from whimbrel.result.work import SettledVisit, Work
+from whimbrel.shortage import Shortage
 from whimbrel.state.api import State, StateError
 from whimbrel.state.group import Group
 from whimbrel.url import Url
@@ -85,7 +85,7 @@ class Journal(Provider, Observable):
         Metric(
             "journal_group_bytes",
             "gauge",
-            "Bodies, texts and links that wait to be committed.",
+            "What waits to be committed: bodies, texts, links, rows and changes of the state.",
             lambda own: own.open_bytes,
         ),
         Metric("journal_trouble", "gauge", "1 while the disk takes no data.", lambda own: float(bool(own.trouble))),
@@ -115,6 +115,8 @@ class Journal(Provider, Observable):
         self._work.tables = dict(config.tables)
         self.counters = last.counters.copy()
         self.resumed = last.number > 0
+        self.seeded = self.resumed and last.seeded
+        """Whether all seeds are in the crawl. Who seeds it says so, in the same step as the last seed."""
         self._refusal: Shortage | None = None
         """Why the last try of a commit failed."""
         self._watch = ShortageWatch(directory, config.reserve_bytes)
@@ -125,6 +127,7 @@ class Journal(Provider, Observable):
         self._sealed = Work()
         """What is being written."""
         self._durable = last.number
+        self._committed_s = self.clock.now_s()
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         """Those that wait for a commit, with its number."""
         self._state_said = "running"
@@ -141,8 +144,8 @@ class Journal(Provider, Observable):
 
     @property
     def age_s(self) -> float:
-        """Since the last commit; 0 before the first."""
-        return max(0.0, self.clock.wall_s() - self.last.at_s) if self.last.number else 0.0
+        """Since the last commit of this run, or since the run began; 0 before the crawl's first."""
+        return self.clock.now_s() - self._committed_s if self.last.number else 0.0
 
     @property
     def trouble(self) -> str:
@@ -161,14 +164,25 @@ class Journal(Provider, Observable):
 
     @property
     def open_bytes(self) -> int:
-        return self._work.bytes
+        """What the open group takes, about."""
+        return self._work.bytes + self.state.changed_bytes
+
+    @property
+    def _is_limit_reached(self) -> bool:
+        work, config = self._work, self.config
+        visits = len(work.visits) + len(work.captures) + len(work.handled)
+        return self.open_bytes >= config.group_bytes or visits >= config.group_visits
+
+    @property
+    def is_full(self) -> bool:
+        return self._writing is not None and not self._broken and not self.trouble and self._is_limit_reached
 
     @property
     def behind(self) -> bool:
         """The open group is full and cannot be sealed, because the one before it is still being written."""
         if self._broken or self._writing is None:
             return self._broken
-        return bool(self.trouble) or self.config.is_reached(self._work)
+        return bool(self.trouble) or self._is_limit_reached
 
     def before_seal(self, write_down: Callable[[], None]) -> None:
         self._before.append(write_down)
@@ -179,40 +193,34 @@ class Journal(Provider, Observable):
         self._after.append(durable)
 
     def add(self, settled: SettledVisit) -> None:
-        work = self._work
         if settled.handled is not None:
             self._note_code(settled.handled)
-        work.visits.append(settled)
-        work.bytes += settled.held_bytes
-        if self._writing is None and self.config.is_reached(self._work):
-            self._loop.call_soon(self._seal)
+        self._work.add_visit(settled)
+        self.seal_if_full()
 
     def add_capture(self, capture: Capture) -> None:
         """One that belongs to no visit."""
-        self._work.captures.append(capture)
-        self._work.bytes += payload_bytes((capture,))
-        if self._writing is None and self.config.is_reached(self._work):
-            self._loop.call_soon(self._seal)
+        self._work.add_capture(capture)
+        self.seal_if_full()
 
     def add_handled(self, url: str, capture_id: int, handled: Handled) -> None:
         """Handlers looked at a page of the archive again."""
-        self._work.handled.append((url, capture_id, self.clock.wall_s(), handled))
+        self._work.add_handled(url, capture_id, self.clock.wall_s(), handled)
         increment(self.counters.handled, handled.outcome)
         self._note_code(handled)
-        if self._writing is None and self.config.is_reached(self._work):
-            self._loop.call_soon(self._seal)
+        self.seal_if_full()
 
     def add_dropped(self, url: Url, reason: str, source: str) -> None:
-        self._work.dropped.append((url, reason, source, self.clock.wall_s()))
+        self._work.add_dropped(url, reason, source, self.clock.wall_s())
 
     def add_requeued(self, url: Url, source: str) -> None:
-        self._work.requeued.append((url, source, self.clock.wall_s()))
+        self._work.add_requeued(url, source, self.clock.wall_s())
 
     def add_host(self, row: HostRow) -> None:
-        self._work.hosts.append(row)
+        self._work.add_host(row)
 
     def add_event(self, actor: str, action: str, subject: str, detail: str = "") -> None:
-        self._work.events.append(EventRow(self.clock.wall_s(), actor, action, subject, detail))
+        self._work.add_event(EventRow(self.clock.wall_s(), actor, action, subject, detail))
 
     def _note_code(self, handled: Handled) -> None:
         """An event says which tables the code of handlers fills, in the commit of the first page they looked at: of
@@ -225,6 +233,11 @@ class Journal(Provider, Observable):
         if not noted.issuperset(table for table, *_ in handled.items):
             noted.update(table for table, *_ in handled.items)
             self.add_event("handlers", "code", handled.version, " ".join(sorted(noted)))
+
+    def seal_if_full(self) -> None:
+        """To be called after a step that has put something into the group, or into the state."""
+        if self._writing is None and self._is_limit_reached:
+            self._loop.call_soon(self._seal)
 
     def hurry(self) -> None:
         """Something must not be forgotten: commit as soon as this step is over, and the commit that is under way."""
@@ -253,7 +266,7 @@ class Journal(Provider, Observable):
         self._hurried = False
         self._sealed, self._work = self._work, Work()
         group = self.state.seal(self._number)
-        description = partial(_describe, self.counters.copy(), self.clock.wall_s(), self._state_said)
+        description = partial(_describe, self.counters.copy(), self.clock.wall_s(), self._state_said, self.seeded)
         self._writing = self._loop.create_task(self._write(group, description))
 
     async def _write(self, group: Group, describe: Callable[[Committed], Committed]) -> None:
@@ -265,7 +278,7 @@ class Journal(Provider, Observable):
                 await self._loop.run_in_executor(self._thread, commit)
                 break
             except (OSError, StateError) as error:
-                self._say(_shortage(error))
+                self._say(commit_shortage(error))
                 if self._ending:
                     self._give_up(error)
                     return
@@ -273,10 +286,11 @@ class Journal(Provider, Observable):
         self.state.forget(group)
         self.counters.lost_values += self._committer.lost_values
         self._writing = None
+        self._committed_s = self.clock.now_s()
         for durable in self._after:
             durable(group.number)
         self._say(None)
-        if self.config.is_reached(self._work) or self._hurried:
+        if self._is_limit_reached or self._hurried:
             self._seal()
 
     def _release_bodies(self, _number: int) -> None:
@@ -323,8 +337,10 @@ class Journal(Provider, Observable):
     async def conclude(self, state: str, actor: str = "crawl", detail: str = "") -> None:
         """The crawl has ended: `done`, or `stopped` with work left. Or another `actor` has, and leaves the crawl in a
         state that it was in."""
-        if self._broken or self.trouble:
+        if self._refusal is not None:
             # What is not durable by now is visited again after `resume`.
+            raise _cannot_commit(self._refusal, self.config.directory)
+        if self._broken:
             return
         self._state_said, self._ending = state, True
         self.add_event(actor, state if actor == "crawl" else "done", "", detail)
@@ -332,8 +348,7 @@ class Journal(Provider, Observable):
             await self._end(ended=state == "done")
         except (OSError, StateError) as error:
             # Nobody watches any more: to wait for room would look like hanging.
-            lack = _shortage(error)
-            raise JournalError(f"{lack.explain(self.config.directory)}. Nothing is lost. {lack.remedy}") from error
+            raise _cannot_commit(commit_shortage(error), self.config.directory) from error
 
     async def _end(self, *, ended: bool) -> None:
         await self.checkpoint()
@@ -377,12 +392,9 @@ def make_stores(directory: Path, config: JournalConfig, disk: Disk) -> tuple[Arc
     return WarcArchive(directory, archive, disk), ParquetFacts(directory, facts, disk)
 
 
-def _describe(counters: Counters, at_s: float, state: str, done: Committed) -> Committed:
-    return msgspec.structs.replace(done, counters=counters, at_s=at_s, state=state)
+def _describe(counters: Counters, at_s: float, state: str, seeded: bool, done: Committed) -> Committed:  # noqa: FBT001
+    return msgspec.structs.replace(done, counters=counters, at_s=at_s, state=state, seeded=seeded)
 
 
-def _shortage(error: OSError | StateError) -> Shortage:
-    """What an error of a commit means."""
-    if isinstance(error, CommitBug):
-        return Shortage("software", str(error))
-    return shortage_of(error) if isinstance(error, OSError) else Shortage("disk", str(error))
+def _cannot_commit(lack: Shortage, directory: str) -> JournalError:
+    return JournalError(f"{lack.explain(directory)}. Nothing is lost. {lack.remedy}")

@@ -91,7 +91,7 @@ class Endpoints:
             return error_answer(413, f"at most {MOST_BYTES:,} bytes")
         try:
             action = msgspec.json.decode(body or b"{}", type=ACTIONS[request.url.path.rpartition("/")[2]])
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return error_answer(422, str(error))
         try:
             return answer(await self._executor.carry_out(action, _caller(request)))

@@ -95,7 +95,7 @@ def _memory(now: Vitals) -> Warning_ | None:
     return Warning_(
         "memory-nearly-full",
         f"{now.memory_bytes / 1e6:,.0f} MB are in use of {now.memory_limit_bytes / 1e6:,.0f} MB",
-        "stop the crawl and resume it with smaller caches: --set frontier.hosts_cached=5000 "
+        "stop the crawl and resume it with smaller caches: --set frontier.hosts_bytes=16000000 "
         "--set journal.group_bytes=4000000",
     )
 

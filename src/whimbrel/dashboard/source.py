@@ -17,9 +17,8 @@ from whimbrel.job.crawl_wiring import configured
 from whimbrel.job.options import OptionError
 from whimbrel.job.parts import registry
 from whimbrel.job.progress import final
-from whimbrel.job.seed import typed_url
 from whimbrel.job.stored import stored_job
-from whimbrel.offline.explain import story_of
+from whimbrel.offline.explain import Explainer, NotAUrl, UrlStory
 from whimbrel.query.crawl_data import CrawlData
 from whimbrel.query.sql import QueryConfig, QueryFailed, QueryRefused
 from whimbrel.version import __version__
@@ -137,15 +136,13 @@ class CrawlSource:
         ]
         return QueryAnswer(columns=found.columns, rows=shown, total=len(found))
 
-    def story(self, text: str) -> dict[str, Any]:
-        """What became of a URL; `error` when it is none."""
-        url = typed_url(text)
-        if url is None:
-            return {"error": f"{text!r} is not an http or https URL"}
+    def story(self, text: str) -> UrlStory | str:
+        """What became of a URL; a sentence when it is none, or nothing can be told."""
         try:
-            return story_of(self.directory, url)
-        except (NotACrawl, OptionError, FlowError, QueryFailed) as error:
-            return {"error": str(error)}
+            with Explainer(self.directory) as explainer:
+                return explainer.story(text)
+        except (NotAUrl, NotACrawl, OptionError, FlowError, QueryFailed) as error:
+            return str(error)
 
 
 def plain(value: Any) -> Any:

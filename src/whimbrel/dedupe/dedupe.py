@@ -6,6 +6,7 @@ from hashlib import sha1
 from whimbrel.dedupe.api import ContentSeen, Fingerprinted, FirstCapture
 from whimbrel.fetch.api import Fetched
 from whimbrel.flow import Concurrent, Config, Delivery, In, Inlet, Needs, Out, Outlet
+from whimbrel.observable import GroupStatus
 from whimbrel.outcome.duplicate import is_comparable
 
 
@@ -15,13 +16,18 @@ class DedupeConfig(Config, frozen=True):
 
 
 class Dedupe(Concurrent[Fetched, Fingerprinted]):
-    """A content-seen that answers at once keeps nothing waiting: the answer goes on in the same step."""
+    """A content-seen that answers at once keeps nothing waiting: the answer goes on in the same step.
+
+    Here answers wait while the group is full: as they came they are small or on disk, and what is made of one may be
+    many times as large.
+    """
 
     Config = DedupeConfig
     live = frozenset({"pending"})
     fetched = In(Fetched)
     fingerprinted = Out(Fingerprinted)
     content = Needs(ContentSeen)
+    journal = Needs(GroupStatus)
 
     @property
     def source(self) -> Inlet[Fetched]:
@@ -34,7 +40,14 @@ class Dedupe(Concurrent[Fetched, Fingerprinted]):
     @property
     def room(self) -> int:
         pending: int = self.config.pending
-        return pending
+        return 0 if self.journal.is_full else pending
+
+    async def run(self) -> None:
+        self.journal.listen(self.activity.set)
+        try:
+            await super().run()
+        finally:
+            self.journal.unlisten(self.activity.set)
 
     def begin(self, delivery: Delivery[Fetched]) -> None:
         visit, exchange = delivery.item.visit, delivery.item.exchange

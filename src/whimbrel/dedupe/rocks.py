@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from whimbrel.cache import ByteCache
 from whimbrel.dedupe.api import FirstCapture
 from whimbrel.flow import Needs, Provider
 from whimbrel.state.api import SLOT_BYTES, KeyValues
@@ -13,8 +14,9 @@ from whimbrel.url.key import content_slot
 _SPACE: Final = "content"
 _KEY_BYTES: Final = 16
 """Of the digest's 20: a billion payloads share a key with a chance of one in 10^20."""
-_CACHED: Final = 50_000
-"""About 15 MB when full; then the older half goes, but not what was asked for since."""
+_CACHE_BYTES: Final = 16_000_000
+_CAPTURE_BYTES: Final = 200
+"""What a digest, a time and the capture itself take besides the characters of the URL."""
 
 
 class RocksContent(Provider):
@@ -27,8 +29,7 @@ class RocksContent(Provider):
     state = Needs(KeyValues)
 
     async def open(self) -> None:
-        self._young: dict[bytes, FirstCapture] = {}
-        self._old: dict[bytes, FirstCapture] = {}
+        self._known: ByteCache[bytes, FirstCapture] = ByteCache(_CACHE_BYTES, _size)
         self._absent = b""
         """The key that was found missing last, and not claimed since: its claim need not look again."""
         self._decode = msgspec.msgpack.Decoder(FirstCapture).decode
@@ -38,17 +39,14 @@ class RocksContent(Provider):
         found(self._find(content_key(digest)))
 
     def _find(self, key: bytes) -> FirstCapture | None:
-        known = self._young.get(key)
-        if known is not None:
-            return known
-        known = self._old.get(key)
+        known = self._known.get(key)
         if known is None:
             value = self.state.get(_SPACE, key)
             if value is None:
                 self._absent = key
                 return None
             known = self._decode(value)
-        self._remember(key, known)
+            self._known.put(key, known)
         return known
 
     def claim(self, digest: bytes, capture: FirstCapture) -> FirstCapture | None:
@@ -57,13 +55,12 @@ class RocksContent(Provider):
         if earlier is None:
             self._absent = b""
             self.state.put(_SPACE, key, self._encode(capture))
-            self._remember(key, capture)
+            self._known.put(key, capture)
         return earlier
 
-    def _remember(self, key: bytes, capture: FirstCapture) -> None:
-        self._young[key] = capture
-        if len(self._young) > _CACHED // 2:
-            self._old, self._young = self._young, {}
+
+def _size(_: bytes, capture: FirstCapture) -> int:
+    return _CAPTURE_BYTES + len(capture.url)
 
 
 def content_key(digest: bytes) -> bytes:

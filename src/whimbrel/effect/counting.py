@@ -14,6 +14,8 @@ from whimbrel.visit import VisitResult
 
 _MOST_HOSTS: Final = 10_000
 """Of which dropped URLs are counted."""
+_HOST_CHARS: Final = 255
+"""Of the name of a host. Links may have longer ones, which nobody can look up."""
 
 
 class Counting:
@@ -44,7 +46,7 @@ class Counting:
     def count_dropped(self, url: Url, reason: str) -> None:
         """A limit has cut a URL that was not known before."""
         self._count_outcome(Outcome.DROPPED, reason)
-        self.dropped_by_host[url.host] += 1
+        self.dropped_by_host[url.host[:_HOST_CHARS]] += 1
         if len(self.dropped_by_host) > _MOST_HOSTS:
             self.dropped_by_host = Counter(dict(self.dropped_by_host.most_common(_MOST_HOSTS // 10)))
 

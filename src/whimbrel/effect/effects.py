@@ -79,7 +79,9 @@ class Effects(Provider):
 
     async def close(self) -> None:
         self.frontier.note_all()
-        await self.journal.conclude("done" if self.frontier.empty else "stopped")
+        # Nothing is queued either when something failed before the seeds were.
+        has_begun = self.journal.seeded or self.counters.visits > 0
+        await self.journal.conclude("done" if self.frontier.empty and has_begun else "stopped")
 
     @property
     def counters(self) -> Counters:
@@ -231,6 +233,7 @@ class Effects(Provider):
                 sitemaps = self.router.sitemaps(name, found.sitemaps)
                 source = f"{name.site}/robots.txt"
                 self._take(self.router.propose(sitemaps, source, 1), source)
+            self.journal.seal_if_full()
         except BaseException:
             self.journal.abandon()
             raise

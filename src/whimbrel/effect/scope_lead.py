@@ -5,11 +5,16 @@ from typing import Final
 import msgspec
 
 from whimbrel.route.router import Route, Router
-from whimbrel.state.api import State
+from whimbrel.state.api import State, StoredPairs
 from whimbrel.url import parse
 from whimbrel.visit import Visit
 
 _KEY: Final = b"scope"
+
+
+def stored_leads(state: StoredPairs) -> tuple[str, ...]:
+    """URLs out of scope that seeds have redirected to."""
+    return tuple(msgspec.msgpack.decode(state.get("meta", _KEY) or b"\x90", type=list[str]))
 
 
 class ScopeLeads:
@@ -18,7 +23,7 @@ class ScopeLeads:
     def __init__(self, state: State, router: Router) -> None:
         self._state = state
         self._router = router
-        self._leads = tuple(msgspec.msgpack.decode(state.get("meta", _KEY) or b"\x90", type=list[str]))
+        self._leads = stored_leads(state)
         for text in self._leads:
             self._extend(text)
 

@@ -42,13 +42,20 @@ class Seeding(Provider):
         self._again = again
 
     async def open(self) -> None:
-        if self.journal.resumed:
+        """A run that failed before all seeds were queued may have been committed: it is begun once more. A seed that
+        is known is not queued again."""
+        if self.journal.seeded:
             for one in self._again:
                 self.effects.requeue(*one)
             self.journal.add_event("crawl", "resumed", "")
         else:
-            self.seed()
+            try:
+                self.seed()
+            except BaseException:
+                self.journal.abandon()
+                raise
             self.journal.add_event("crawl", "started", " ".join(url.text for url in self.router.seeds))
+            self.journal.seeded = True
 
     def seed(self, urls: tuple[Url, ...] | None = None) -> list[Url]:
         """Begin with these URLs too, or with those of the job. Returns what was not known before: seeds, and parents

@@ -20,6 +20,7 @@ import pyarrow as pa
 from msgspec.structs import astuple
 
 from whimbrel.facts.api import TABLES
+from whimbrel.facts.frame import FrameBroken
 from whimbrel.facts.item import ItemRows
 from whimbrel.facts.legacy import present_name, upgraded
 from whimbrel.facts.links import PageLinks
@@ -45,9 +46,16 @@ def payload(rows: FactRows) -> list[bytes | memoryview]:
     return [size.to_bytes(4, "little") + listed.ljust(size), *streams.values()]
 
 
-def read_payload_tables(data: bytes | memoryview, copied_bytes: int = 0) -> dict[str, pa.Table]:
+def read_payload_tables(data: bytes | memoryview, offset: int, copied_bytes: int = 0) -> dict[str, pa.Table]:
     """The tables of a payload in their present form, without a copy: they keep `data` alive. Tables of up to
-    `copied_bytes` do not."""
+    `copied_bytes` do not. FrameBroken, which names the `offset` of the frame, when they cannot be read."""
+    try:
+        return _read_tables(data, copied_bytes)
+    except (msgspec.DecodeError, pa.ArrowException, ValueError, OSError, KeyError) as error:
+        raise FrameBroken(offset, f"its tables cannot be read: {error}") from error
+
+
+def _read_tables(data: bytes | memoryview, copied_bytes: int) -> dict[str, pa.Table]:
     size = int.from_bytes(data[:4], "little")
     listed = msgspec.json.decode(data[4 : 4 + size], type=list[tuple[str, int]])
     whole, offset, tables = pa.py_buffer(data), 4 + size, {}

@@ -5,7 +5,11 @@ from typing import Final
 
 import xxhash
 
-_IDS_KEPT: Final = 100_000
+from whimbrel.cache import ENTRY_BYTES
+
+_KEPT_BYTES: Final = 16_000_000
+"""About 60,000 URLs of the usual length."""
+_KEPT_CHARS: Final = 500
 
 
 def url_id(url: str) -> int:
@@ -14,12 +18,22 @@ def url_id(url: str) -> int:
 
 
 class UrlIds(dict[str, int]):
-    """`url_id` with a memory: pages of a site repeat each other's links. When it is full it forgets all."""
+    """`url_id` with a memory: pages of a site repeat each other's links. When it is full it forgets all; long URLs are
+    rarely repeated, and not kept."""
+
+    def __init__(self, most_bytes: int = _KEPT_BYTES) -> None:
+        super().__init__()
+        self._left = self._most_bytes = most_bytes
 
     def __missing__(self, url: str) -> int:
-        if len(self) >= _IDS_KEPT:
+        found = url_id(url)
+        if len(url) > _KEPT_CHARS:
+            return found
+        self._left -= ENTRY_BYTES + len(url)
+        if self._left < 0:
             self.clear()
-        found = self[url] = url_id(url)
+            self._left = self._most_bytes
+        self[url] = found
         return found
 
 

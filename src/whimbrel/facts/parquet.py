@@ -157,7 +157,7 @@ def convert(tail: Path, length: int, number: int, disk: Disk, stop: Event) -> di
     try:
         for head in _heads_until(stop, fd, length):
             commits = (commits[0] if commits else head.number, head.number)
-            for table, rows in read_payload_tables(mapped_payload(fd, head), _COPIED_BYTES).items():
+            for table, rows in read_payload_tables(mapped_payload(fd, head), head.offset, _COPIED_BYTES).items():
                 wanted = tail_schema(table) if table in TABLES else rows.schema
                 if (table, wanted) not in files:
                     # A user's table may have got other columns meanwhile.

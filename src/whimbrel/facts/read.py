@@ -44,7 +44,7 @@ def _tail_batches(path: Path, name: str, length: int, table: str, columns: Seque
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         for head in heads(descriptor, length):
-            rows = read_payload_tables(read_payload(descriptor, head)).get(table)
+            rows = read_payload_tables(read_payload(descriptor, head), head.offset).get(table)
             if rows is not None:
                 yield from rows.select(list(columns)).to_batches()
     except FrameBroken as error:

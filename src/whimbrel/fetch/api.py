@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from whimbrel.error import WhimbrelError
 from whimbrel.fetch.trouble import Trouble
 from whimbrel.shortage import Shortage
 from whimbrel.url import Url
@@ -54,6 +55,16 @@ class Response(msgspec.Struct, frozen=True, gc=False):
         return 200 <= self.status < 300 or not self.status
 
 
+class CannotFetch(WhimbrelError):
+    """What fetches, or looks up names, cannot begin: this machine lacks descriptors, threads or memory."""
+
+    def __init__(self, library: str, error: Exception) -> None:
+        super().__init__(
+            f"{library} cannot begin ({error}): too many files or processes are open, or no memory is left. "
+            "Raise the limit on open files (`ulimit -n`, `ulimit -u`) or free some, and start again"
+        )
+
+
 class Exchange(msgspec.Struct, frozen=True, gc=False):
     """One request and what came of it. Without a response, `trouble` says why.
 
@@ -88,6 +99,8 @@ class Resolution(msgspec.Struct, frozen=True, gc=False):
 
     addresses: tuple[str, ...]
     ttl_s: float
+    shortage: Shortage | None = None
+    """What this machine lacked, so that nobody could be asked."""
 
 
 class Resolver(Protocol):

@@ -1,12 +1,15 @@
 """The transport on libcurl."""
 
 import asyncio
+import errno
 import tempfile
 from functools import partial
 from typing import Any
 
+import pycurl
+
 from whimbrel.clock import Clock
-from whimbrel.fetch.api import Done, Exchange, Traffic
+from whimbrel.fetch.api import CannotFetch, Done, Exchange, Traffic
 from whimbrel.fetch.curl_loop import CurlLoop
 from whimbrel.fetch.curl_option import CurlConfig, check_files
 from whimbrel.fetch.handle import Handle
@@ -15,6 +18,7 @@ from whimbrel.fetch.patience import Patience
 from whimbrel.fetch.spill_space import SpillSpace
 from whimbrel.fetch.trouble import Trouble
 from whimbrel.flow import Metric, Needs, Provider
+from whimbrel.shortage import Shortage
 from whimbrel.visit import Request
 
 __all__ = ["CurlConfig", "CurlTransport"]
@@ -50,7 +54,10 @@ class CurlTransport(Provider):
         check_files(self.config)
         # A first handle now: a configuration that libcurl refuses is an error here and not in the first visit.
         self._free.append(Handle(self.config, self._networks, self.clock, self._space))
-        self._curl_loop = CurlLoop(self._loop, self.config.kept, self._ended)
+        try:
+            self._curl_loop = CurlLoop(self._loop, self.config.kept, self._ended, self._unwatched)
+        except pycurl.error as error:
+            raise CannotFetch("libcurl", error) from error
 
     def reconfigure(self, config: CurlConfig) -> None:
         super().reconfigure(config)
@@ -66,7 +73,7 @@ class CurlTransport(Provider):
             self._sweeping.cancel()
         for handle in tuple(self._busy.values()):
             curl_loop.multi.remove_handle(handle.curl)
-            self._land(handle, handle.exchange(0, "", Trouble.ABANDONED))
+            self._land(handle, handle.abandoned())
         # Connections belong to the multi handle and must go first: they may still call into a handle.
         curl_loop.close()
         for handle in self._free:
@@ -93,7 +100,7 @@ class CurlTransport(Provider):
         except asyncio.CancelledError:
             # It may have landed meanwhile, and its handle may be on another errand.
             if handle is not None and handle.done is done and handle.curl in self._busy:
-                self._stop(handle, Trouble.ABANDONED)
+                self._stop(handle, handle.abandoned())
             raise
 
     def _begin(
@@ -107,13 +114,22 @@ class CurlTransport(Provider):
             return None
         if len(self._busy) >= self.config.connections:
             raise RuntimeError(f"more than {self.config.connections} exchanges at once; raise `connections`")
-        handle = self._free.pop() if self._free else Handle(self.config, self._networks, self.clock, self._space)
-        handle.aim(request, address, done, traffic, fresh=fresh)
+        try:
+            handle = self._free.pop() if self._free else Handle(self.config, self._networks, self.clock, self._space)
+            handle.aim(request, address, done, traffic, fresh=fresh)
+            self._curl_loop.multi.add_handle(handle.curl)
+        except (pycurl.error, MemoryError) as error:
+            self._loop.call_soon(done, self._not_begun(address, error))
+            return None
         self._busy[handle.curl] = handle
-        self._curl_loop.multi.add_handle(handle.curl)
         if self._sweeping is None:
             self._sweeping = self._loop.call_later(self._patience.interval_s, self._sweep)
         return handle
+
+    def _not_begun(self, address: str, error: Exception) -> Exchange:
+        """libcurl has no memory. The handle is not used again: nobody knows what it was told."""
+        lack = Shortage("memory", f"libcurl: {error}")
+        return Exchange(None, Trouble.ABANDONED, False, address, b"", self.clock.wall_s(), 0.0, lack)  # noqa: FBT003
 
     def _ended(self, curl: Any, code: int, message: str) -> None:
         handle = self._busy.get(curl)
@@ -121,11 +137,17 @@ class CurlTransport(Provider):
             self._curl_loop.multi.remove_handle(curl)
             self._land(handle, handle.exchange(code, message))
 
-    def _stop(self, handle: Handle, trouble: Trouble) -> None:
+    def _unwatched(self, error: OSError) -> None:
+        """ENOSPC is about the number of watches here, not about a disk."""
+        lack = Shortage("memory" if error.errno == errno.ENOMEM else "open-files", str(error.strerror))
+        for handle in tuple(self._busy.values()):
+            self._stop(handle, handle.abandoned(lack))
+
+    def _stop(self, handle: Handle, exchange: Exchange) -> None:
         """End an exchange from our side. libcurl closes the connection, as something may still come on it."""
         if self._curl_loop is not None:
             self._curl_loop.multi.remove_handle(handle.curl)
-            self._land(handle, handle.exchange(0, "", trouble))
+            self._land(handle, exchange)
 
     def _land(self, handle: Handle, exchange: Exchange) -> None:
         del self._busy[handle.curl]
@@ -140,7 +162,7 @@ class CurlTransport(Provider):
         for handle in tuple(self._busy.values()):
             trouble = self._patience.verdict(handle, now_s)
             if trouble and handle.curl in self._busy:
-                self._stop(handle, trouble)
+                self._stop(handle, handle.exchange(0, "", trouble))
         self._sweeping = self._loop.call_later(self._patience.interval_s, self._sweep) if self._busy else None
 
 

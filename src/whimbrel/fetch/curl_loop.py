@@ -7,6 +7,7 @@ that are ready are served in one turn. With 64 exchanges of 28 KB under way at o
 """
 
 import asyncio
+import errno
 import select
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,14 +25,19 @@ _MOST_READY: Final = 256
 
 Ended = Callable[[Any, int, str], None]
 """Called with a handle, libcurl's error (0: none) and its message. It must remove the handle."""
+Unwatched = Callable[[OSError], None]
+"""Called when a socket cannot be watched, or libcurl has no memory. Whose transfer it is is not known: all must end."""
 
 
 class CurlLoop:
     """Owns a multi handle and calls `ended` for each transfer that is over. To be made and closed on the loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, most_connections: int, ended: Ended) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, most_connections: int, ended: Ended, unwatched: Unwatched
+    ) -> None:
         self._loop = loop
         self._ended = ended
+        self._unwatched = unwatched
         self._masks: dict[int, int] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._due_s: float | None = None
@@ -64,13 +70,20 @@ class CurlLoop:
                 with suppress(OSError):
                     self._epoll.unregister(number)
         elif self._masks.get(number) != mask:
-            known = number in self._masks
-            self._masks[number] = mask
+            # libcurl gives up for good when this raises, and must not be called from here.
             try:
-                (self._epoll.modify if known else self._epoll.register)(number, mask)
-            except (FileExistsError, FileNotFoundError):
-                # The number belongs to another socket than we thought. It has to be watched all the same.
-                (self._epoll.register if known else self._epoll.modify)(number, mask)
+                self._watch(number, mask)
+            except OSError as error:
+                self._loop.call_soon(self._unwatched, error)
+
+    def _watch(self, number: int, mask: int) -> None:
+        known = number in self._masks
+        try:
+            (self._epoll.modify if known else self._epoll.register)(number, mask)
+        except (FileExistsError, FileNotFoundError):
+            # The number belongs to another socket than we thought. It has to be watched all the same.
+            (self._epoll.register if known else self._epoll.modify)(number, mask)
+        self._masks[number] = mask
 
     def _set_timer(self, milliseconds: int) -> None:
         """libcurl changes its mind several times per transfer, mostly between 0 and a far time-out. A timer of the loop
@@ -98,15 +111,25 @@ class CurlLoop:
     def _time_is_up(self) -> None:
         self._soon = None
         self._due_s = None
-        self.multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+        try:
+            self.multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+        except pycurl.error as error:
+            self._ran_out(error)
         self._collect()
 
     def _serve(self) -> None:
         act = self.multi.socket_action
-        for number, events in self._epoll.poll(0, _MOST_READY):
-            # EPOLLIN and EPOLLOUT of Linux are 1 and 4, errors and hang-ups 8 and 16; libcurl's are 1, 2 and 4.
-            act(number, (events & 1) | (events & 4) >> 1 | (4 if events & 24 else 0))
+        try:
+            for number, events in self._epoll.poll(0, _MOST_READY):
+                # EPOLLIN and EPOLLOUT of Linux are 1 and 4, errors and hang-ups 8 and 16; libcurl's are 1, 2 and 4.
+                act(number, (events & 1) | (events & 4) >> 1 | (4 if events & 24 else 0))
+        except pycurl.error as error:
+            self._ran_out(error)
         self._collect()
+
+    def _ran_out(self, error: pycurl.error) -> None:
+        """libcurl as a whole has failed, for lack of memory: no transfer can be told to go on."""
+        self._loop.call_soon(self._unwatched, OSError(errno.ENOMEM, f"libcurl: {error}"))
 
     def _collect(self) -> None:
         left = 1

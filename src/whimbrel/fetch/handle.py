@@ -126,9 +126,15 @@ class Handle:
         if not plain:
             curl.setopt(pycurl.CUSTOMREQUEST, request.method)
 
-    def exchange(self, code: int, message: str, trouble: Trouble = Trouble.NONE) -> Exchange:
+    def abandoned(self, shortage: Shortage | None = None) -> Exchange:
+        """It is not carried on: nobody waits any more, or this machine cannot."""
+        return self.exchange(0, "", Trouble.ABANDONED, shortage)
+
+    def exchange(
+        self, code: int, message: str, trouble: Trouble = Trouble.NONE, shortage: Shortage | None = None
+    ) -> Exchange:
         """What came of it. `trouble` when we ended it ourselves; else `code` and `message` are libcurl's."""
-        response, shortage = None, None
+        response = None
         if not trouble:
             if code == 0 or self.body.truncated:
                 response, trouble = self._response()

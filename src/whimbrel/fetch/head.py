@@ -8,7 +8,6 @@ from whimbrel.url import Url
 from whimbrel.visit import Request
 
 _PHRASES: Final = {int(status): status.phrase for status in HTTPStatus}
-_END: Final = (b"\r\n", b"\n")
 _STATUS_LINE: Final = re.compile(rb"HTTP/([0-9](?:\.[0-9])?)[ \t]+([0-9]{3})")
 """No stricter than libcurl, which takes any number of blanks."""
 
@@ -45,15 +44,18 @@ def read_head(lines: list[bytes]) -> ResponseHead | None:
 
 
 def _final_block(lines: list[bytes]) -> list[bytes]:
-    """The lines of the first head that is not interim, without the empty one, each ended by CR LF."""
-    if lines and lines[-1] == b"\r\n" and lines.count(b"\r\n") == 1 and not _is_interim(lines[0]):
+    """The lines of the first head that is not interim, without the one that ends it, each ended by CR LF.
+
+    A line that begins with CR or LF ends a head, whatever follows in it, as libcurl has it.
+    """
+    whole = b"".join(lines)
+    plain = whole.find(b"\n\r") == len(whole) - 3 and whole.count(b"\r\n") == len(lines) == whole.count(b"\n")
+    if plain and lines and not _is_interim(lines[0]):
         # Nearly all are like this.
-        block = lines[:-1]
-        if all(line[-2:] == b"\r\n" for line in block):
-            return block
-    block = []
+        return lines[:-1]
+    block: list[bytes] = []
     for line in lines:
-        if line not in _END:
+        if line[:1] not in (b"\r", b"\n"):
             block.append(line if line.endswith(b"\r\n") else line.rstrip(b"\r\n") + b"\r\n")
         elif block and not _is_interim(block[0]):
             return block

@@ -8,26 +8,41 @@ the order of lookups (it hands c-ares a string that Python has freed). So it is 
 
 import asyncio
 import ipaddress
-from collections import OrderedDict
+import socket
 from typing import Any, Final, NamedTuple
 
 import aiodns
 import msgspec
+import pycares
 
+from whimbrel.cache import ByteCache
 from whimbrel.clock import Clock
-from whimbrel.fetch.api import Resolution
+from whimbrel.fetch.api import CannotFetch, Resolution
 from whimbrel.fetch.hosts_file import HostsFile
 from whimbrel.fetch.search_list import system_search
+from whimbrel.fetch.trouble import socket_shortage
 from whimbrel.flow import Config, Needs, Provider
+from whimbrel.shortage import Shortage
 
 HOSTS_FILE: Final = "/etc/hosts"
 SEARCH_FILE: Final = "/etc/resolv.conf"
 _NO_SUCH: Final = (aiodns.error.ARES_ENOTFOUND, aiodns.error.ARES_ENODATA)
 """The server has answered: there is no such name, or it has no address of this kind."""
+_CANNOT_SAY: Final = tuple(
+    getattr(aiodns.error, f"ARES_{word}") for word in ("ESERVFAIL", "EREFUSED", "ENOTIMP", "EFORMERR")
+)
+"""It has answered, too, but does not know."""
 _FIRST_TRY_S: Final = 1.0
 """How long c-ares waits as long as it does not know how quick the server is."""
 _MOST_ASKED: Final = 5_000
-"""Questions on one channel."""
+_RECORDS: Final = 8
+"""Questions on one channel. An answer with more records than this counts as several."""
+_MOST_ADDRESSES: Final = 32
+"""Of a host; an answer may have thousands."""
+_ADDRESS_BYTES: Final = 70
+_MOST_ALONE: Final = 8
+"""Questions that are asked again at once, each on a channel without others: a channel has a thread and some
+descriptors."""
 _FOR_EVER_S: Final = 6 * 3600.0
 """How long an address literal holds; it could be for ever, but nobody needs longer than a name."""
 
@@ -53,24 +68,37 @@ class DnsConfig(Config, frozen=True):
     """And at most this long."""
     failure_ttl_s: float = 30.0
     """How long a name without an address is not asked for again."""
-    hosts: int = 20_000
-    """Answers kept. When there are more, the oldest goes."""
+    cache_bytes: int = 8_000_000
+    """Of memory, for answers: those of about 20,000 hosts."""
 
 
 class _Channel:
-    """A channel of c-ares, and how many questions are under way on it."""
+    """A channel of c-ares: how many questions were asked on it, were answered, and are under way."""
 
-    __slots__ = ("asked", "dns", "under_way")
+    __slots__ = ("answered", "asked", "dns", "under_way")
 
     def __init__(self, dns: aiodns.DNSResolver) -> None:
         self.dns = dns
         self.asked = 0
+        self.answered = 0
         self.under_way = 0
+
+
+class _NoSocket(Exception):
+    """Nobody was asked: this machine could not."""
+
+    def __init__(self, shortage: Shortage) -> None:
+        super().__init__(shortage.cause)
+        self.shortage = shortage
 
 
 class _Known(NamedTuple):
     addresses: tuple[str, ...]
     until_s: float
+
+
+def _size(host: str, known: _Known) -> int:
+    return len(host) + _ADDRESS_BYTES * (2 + len(known.addresses))
 
 
 class DnsResolver(Provider):
@@ -89,9 +117,15 @@ class DnsResolver(Provider):
         self._hosts = HostsFile((HOSTS_FILE if of_system else "") if config.hosts_file is None else config.hosts_file)
         search_file = (SEARCH_FILE if of_system else "") if config.search_file is None else config.search_file
         self._search = await asyncio.to_thread(system_search, search_file)
-        self._channel = _Channel(self._made())
+        try:
+            self._channel = _Channel(self._made())
+        except pycares.AresError as error:
+            raise CannotFetch("c-ares, which looks up names,", error) from error
+        self._alone = asyncio.Semaphore(_MOST_ALONE)
+        self._idle: list[_Channel] = []
+        """Channels for questions that are asked alone."""
         self._closing: set[asyncio.Task[None]] = set()
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._known: ByteCache[str, _Known] = ByteCache(self.config.cache_bytes, _size)
         self._asking: dict[str, asyncio.Task[Resolution]] = {}
 
     def _made(self) -> aiodns.DNSResolver:
@@ -107,7 +141,8 @@ class DnsResolver(Provider):
         await asyncio.gather(*asking, return_exceptions=True)
         self._asking.clear()
         await self._hosts.close()
-        await asyncio.gather(self._channel.dns.close(), *self._closing)
+        idle = (channel.dns.close() for channel in self._idle)
+        await asyncio.gather(self._channel.dns.close(), *idle, *self._closing)
 
     async def resolve(self, host: str) -> Resolution:
         literal = read_literal(host)
@@ -137,18 +172,18 @@ class DnsResolver(Provider):
         config: DnsConfig = self.config
         try:
             records = await self._first_records(host)
+        except _NoSocket as error:
+            return Resolution((), 0.0, error.shortage)
         finally:
             self._asking.pop(host, None)
         # The order is kept, a repeated address is not.
-        addresses = tuple(dict.fromkeys(record.data.addr for record in records if hasattr(record.data, "addr")))
+        every = dict.fromkeys(record.data.addr for record in records if hasattr(record.data, "addr"))
+        addresses = tuple(every)[:_MOST_ADDRESSES]
         ttl_s = config.failure_ttl_s
         if addresses:
             # Aliases on the way hold no longer than they say, either.
             ttl_s = min(config.max_ttl_s, max(config.min_ttl_s, min(record.ttl for record in records)))
-        self._known.pop(host, None)
-        if len(self._known) >= config.hosts:
-            self._known.popitem(last=False)
-        self._known[host] = _Known(addresses, self.clock.now_s() + ttl_s)
+        self._known.put(host, _Known(addresses, self.clock.now_s() + ttl_s))
         return Resolution(addresses, ttl_s)
 
     async def _first_records(self, host: str) -> list[Any]:
@@ -164,21 +199,35 @@ class DnsResolver(Provider):
     async def _query(self, host: str, kind: str) -> list[Any] | None:
         """The records of one kind, aliases included; None when there is trouble of any sort."""
         channel = self._open_channel()
+        answered = channel.answered
         channel.under_way += 1
         try:
-            return await self._answer(channel.dns, host, kind)
+            found = await self._answer(channel.dns, host, kind)
         except aiodns.error.DNSError as error:
-            if error.args[0] == aiodns.error.ARES_EBADRESP:
-                return await self._query_alone(host, kind)
-            return [] if error.args[0] in _NO_SUCH else None
-        except (TimeoutError, UnicodeError, ValueError):
+            code = error.args[0]
+            channel.answered += code in _NO_SUCH or code in _CANNOT_SAY
+            if code in _NO_SUCH:
+                return []
+            doubtful = code == aiodns.error.ARES_EBADRESP or channel.answered == answered
+        except TimeoutError:
+            doubtful = channel.answered == answered
+        except (UnicodeError, ValueError):
             return None
+        else:
+            channel.answered += 1
+            channel.asked += len(found) // _RECORDS
+            return found
         finally:
             channel.under_way -= 1
             if channel is not self._channel and channel.under_way == 0:
-                closing = asyncio.create_task(channel.dns.close())
-                self._closing.add(closing)
-                closing.add_done_callback(self._closing.discard)
+                self._give_up(channel)
+        # While others had their answers, the trouble is this name's; else it may be the channel's.
+        return await self._query_alone(host, kind) if doubtful else None
+
+    def _give_up(self, channel: _Channel) -> None:
+        closing = asyncio.create_task(channel.dns.close())
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
     def _open_channel(self) -> _Channel:
         """The channel to ask on. c-ares keeps every answer for as long as it holds, without a bound and with no way to
@@ -190,17 +239,52 @@ class DnsResolver(Provider):
         return channel
 
     async def _query_alone(self, host: str, kind: str) -> list[Any] | None:
-        """Ask on a channel of its own. When a server answers one question with garbage, c-ares fails every question
-        on that channel, and nobody can tell whose the garbage was."""
-        async with self._made() as channel:
+        """Ask on a channel where no other question is under way. When a server answers one question with garbage,
+        c-ares fails every question on that channel, and nobody can tell whose the garbage was; and it does not say when
+        this machine had no descriptor or memory for a question."""
+        async with self._alone:
+            channel = self._idle_channel()
+            channel.asked += 1
+            answered = False
             try:
-                return await self._answer(channel, host, kind)
-            except (TimeoutError, aiodns.error.DNSError):
-                return None
+                found = await self._answer(channel.dns, host, kind)
+                answered = True
+            except aiodns.error.DNSError as error:
+                answered = True
+                if error.args[0] in _NO_SUCH:
+                    return []
+            except TimeoutError:
+                pass
+            else:
+                return found
+            finally:
+                # Without an answer it is given up: one that comes late would be taken for the next question's.
+                if answered and channel.asked < _MOST_ASKED:
+                    self._idle.append(channel)
+                else:
+                    self._give_up(channel)
+        _check_sockets()
+        return None
+
+    def _idle_channel(self) -> _Channel:
+        try:
+            return self._idle.pop() if self._idle else _Channel(self._made())
+        except pycares.AresError as error:
+            raise _NoSocket(Shortage("memory", f"c-ares: {error}")) from error
 
     async def _answer(self, dns: aiodns.DNSResolver, host: str, kind: str) -> list[Any]:
         async with asyncio.timeout(self.config.timeout_s):
             return list((await dns.query_dns(host, kind)).answer)
+
+
+def _check_sockets() -> None:
+    """_NoSocket when this machine makes none."""
+    try:
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
+    except OSError as error:
+        shortage = socket_shortage(error)
+        if shortage is not None:
+            raise _NoSocket(shortage) from error
 
 
 class StaticConfig(Config, frozen=True):

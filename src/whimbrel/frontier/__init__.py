@@ -22,10 +22,13 @@ over. It closes the gate while the disk takes no data.
 The frontier owns hosts, queues and turns; the gate owns its clocks; URL-seen (`seen.py`) owns the known keys. All of
 them change the state's open group and nothing else, so that one commit holds what belongs together.
 
+Times on disk are the crawl's own, which no setting of the machine's clock disturbs (`crawl_time.py`).
+
 `host.py` is what is known of a host, `health.py` how well it answers, `hold.py` whether the user holds it back,
 `speed_limit.py` how fast the crawl as a whole may go, `qualifier_quota.py` how many hosts the qualifier has,
 `query_limit.py` limits URLs that differ in their queries only. Settings that a running crawl can change (`option.py`)
-are taken over by `reconfigure`; `metric.py` is what can be measured.
+are taken over by `reconfigure`; `metric.py` is what can be measured. `reader.py` looks up a URL or a host in the state
+of another process's crawl.
 
 `api.py` has the contracts.
 """

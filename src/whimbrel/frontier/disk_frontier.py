@@ -14,6 +14,7 @@ from typing import Final
 from whimbrel.clock import Clock
 from whimbrel.flow import Needs, Provider
 from whimbrel.frontier.api import Gate, HostSummary, UrlSeen
+from whimbrel.frontier.crawl_time import CrawlTime
 from whimbrel.frontier.entry import NEW_URL, QueueEntry, UrlRecord, new_entry, next_try, visit_of
 from whimbrel.frontier.health import record_result, reset_health
 from whimbrel.frontier.hold import Hold
@@ -37,7 +38,7 @@ from whimbrel.url.key import Keys
 from whimbrel.visit import Discovered, HostName, Visit, VisitResult
 
 _LOST_S: Final = 1e-6
-"""What may be lost between the monotonic clock and the wall's: they are told apart by ten digits more."""
+"""What may be lost between the monotonic clock and the crawl's time: they are told apart by ten digits more."""
 _TRIES: Final = 100
 """Hosts that one `take` looks at. When so many are stopped, others get a turn before it goes on."""
 
@@ -63,11 +64,19 @@ class DiskFrontier(Provider, Observable):
         self._meta = found or Meta()
         self._slots = SlotCounts(state)
         self.keys = Keys(state.secret)
-        self.table = HostTable(state, self.keys, Domains(), by_domain=config.mode == "broad", most=config.hosts_cached)
+        self.table = HostTable(
+            state,
+            self.keys,
+            Domains(),
+            by_domain=config.mode == "broad",
+            most_bytes=config.hosts_bytes,
+            rules_bytes=config.rules_bytes,
+        )
         self._queues = Queues(state, self.table, config.order, self._meta.order_changes)
         self._counts = QueryCounts(state, self.keys)
         self._hold = Hold(config, self.gate)
-        self._scheduler = HostScheduler(config, state, self.table, self.gate, self._hold, self.clock, self._meta.at_s)
+        self._time = CrawlTime(self.clock, self._meta.at_s, self._meta.mark)
+        self._scheduler = HostScheduler(config, state, self.table, self.gate, self._hold, self.clock, self._time)
         self.transfer = DiskSlotTransfer(
             state, self.table, self._slots, self._scheduler, self._queues, self.gate, self._tell
         )
@@ -153,12 +162,12 @@ class DiskFrontier(Provider, Observable):
     def flush(self) -> list[HostSummary]:
         stale = self.table.flush()
         self._slots.flush()
-        self._meta.at_s = self.clock.now_s() + self._scheduler.wall_s
+        self._meta.at_s, self._meta.mark = self._time.now_s(), self.clock.mark()
         write_meta(self.state, self._meta)
-        return stale
+        return [summary_of(host, self._time) for host in stale]
 
     def loaded(self) -> Iterator[HostSummary]:
-        return map(summary_of, self.table.loaded())
+        return (summary_of(host, self._time) for host in self.table.loaded())
 
     def note_all(self) -> None:
         for host in self.table.loaded():
@@ -223,7 +232,7 @@ class DiskFrontier(Provider, Observable):
         now_s = self.clock.now_s()
         if self.exhausted or now_s < self.rate.free_s or self.gate.closed_for:
             return None
-        for woken in self._queues.wake(now_s + self._scheduler.wall_s + _LOST_S):
+        for woken in self._queues.wake(now_s + self._time.ahead_s + _LOST_S):
             if not woken.busy:
                 self._scheduler.wait(woken)
         for _ in range(_TRIES):
@@ -237,7 +246,7 @@ class DiskFrontier(Provider, Observable):
 
     def take_host(self) -> HostDue | None:
         due = None if self.gate.closed_for else self._quota.take()
-        return None if due is None else self._scheduler.in_wall_time(due)
+        return None if due is None else self._time.in_wall_time(due)
 
     def _next(self, now_s: float) -> Host | None:
         """A host whose turn it is. Those who come from a line are before all others."""
@@ -256,7 +265,7 @@ class DiskFrontier(Provider, Observable):
         if turn == "refuse":
             return self._refuse(host, host.record.given_up)
         if turn == "qualify" and self._may_ask(host, now_s):
-            self._quota.ask(host, self.table.robots, now_s + scheduler.wall_s, now_s)
+            self._quota.ask(host, now_s + self._time.ahead_s, now_s)
             self._tell()
         else:
             scheduler.wait(host)
@@ -306,13 +315,13 @@ class DiskFrontier(Provider, Observable):
 
     def qualified(self, name: HostName, found: Qualification) -> None:
         host = self._returned(name)
-        self.table.qualify(host, self._scheduler.in_own_time(found), self.gate.cut_note(found.crawl_delay_s))
+        self.table.qualify(host, self._time.in_own_time(found), self.gate.cut_note(found.crawl_delay_s))
         self._scheduler.wait(host)
         self._tell()
 
     def refreshed(self, name: HostName, found: Qualification) -> None:
         host = self._returned(name)
-        self.table.refresh(host, self._scheduler.in_own_time(found))
+        self.table.refresh(host, self._time.in_own_time(found))
         self._scheduler.wait(host)
         self._tell()
 
@@ -335,7 +344,7 @@ class DiskFrontier(Provider, Observable):
             return 0.0
         retry_s = self._queues.retry_s
         times = (
-            None if retry_s is None else retry_s - self._scheduler.wall_s,
+            None if retry_s is None else retry_s - self._time.ahead_s,
             self._scheduler.next_s(asking=self._quota.has_room(self.config, now_s)),
             self._quota.next_s(self.config),
             self.gate.next_s(),
@@ -351,7 +360,7 @@ class DiskFrontier(Provider, Observable):
 
     def retry(self, visit: Visit, ending: VisitResult, after_s: float) -> None:
         host = self._back(visit)
-        due_s = self.clock.now_s() + self._scheduler.wall_s + after_s
+        due_s = self._time.now_s() + after_s
         self._queues.postpone(host, visit.token, next_try(visit), due_s)
         self._end(host, visit, ending)
 

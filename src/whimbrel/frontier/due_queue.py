@@ -18,7 +18,7 @@ _PAGE: Final = 4_096
 
 
 class DueQueue:
-    """Times are seconds on the crawl's own clock (see `DiskFrontier`), kept to the millisecond. `kind` is the byte that
+    """Times are the crawl's own (`crawl_time.py`), kept to the millisecond. `kind` is the byte that
     a queue's keys begin with."""
 
     def __init__(self, state: State, kind: bytes, *, most: int = 50_000, page: int = _PAGE) -> None:

@@ -5,7 +5,9 @@ from typing import Final
 
 import msgspec
 
+from whimbrel.cache import ByteCache
 from whimbrel.frontier.api import HostSummary
+from whimbrel.frontier.crawl_time import CrawlTime
 from whimbrel.qualify.api import Qualification
 from whimbrel.qualify.robots import RobotsRules
 from whimbrel.state.api import SLOT_BYTES, State
@@ -16,7 +18,12 @@ from whimbrel.visit import HostName
 
 _EVICTED_AT_ONCE: Final = 4
 BUFFER: Final = 128
-"""Entries of a queue that are read ahead."""
+_BUFFER_BYTES: Final = 64_000
+"""Entries of a queue that are read ahead, and what they may take; one there is in any case."""
+_HOST_BYTES: Final = 1_600
+_ENTRY_BYTES: Final = 180
+"""What a host and an entry of its buffer take besides their texts."""
+_IDS_BYTES: Final = 8_000_000
 
 
 class HostRecord(msgspec.Struct, array_like=True):
@@ -32,6 +39,7 @@ class HostRecord(msgspec.Struct, array_like=True):
     due: bytes = b""
     """The key under which it stands in the schedule; empty when it does not."""
     qualification: Qualification | None = None
+    """Its times are the crawl's, but for when robots.txt was asked for, which is a record."""
     ruled: bool = False
     """Its robots.txt has rules for us."""
     taken: int = 0
@@ -45,7 +53,7 @@ class HostRecord(msgspec.Struct, array_like=True):
     given_up: str = ""
     """The reason that all its URLs end with, once it is given up."""
     not_before_s: float = 0.0
-    """Wall clock; what the host asked for by Retry-After."""
+    """What the host asked for by Retry-After, or until when it is parked, in the crawl's time (`crawl_time.py`)."""
     last_error: str = ""
     unruled: bool = False
     """The user says that it may be visited although its robots.txt cannot be obtained."""
@@ -60,7 +68,7 @@ decode_host: Final = msgspec.msgpack.Decoder(HostRecord).decode
 class Host:
     """`buffer` has the next entries, the nearest last; `whole` says that the disk has no others."""
 
-    __slots__ = ("buffer", "busy", "changed", "id", "last", "noted", "out", "record", "rules", "whole")
+    __slots__ = ("buffer", "busy", "bytes", "changed", "counted_bytes", "id", "last", "noted", "out", "record", "whole")
 
     def __init__(self, id_: bytes, record: HostRecord, *, whole: bool) -> None:
         self.id = id_
@@ -76,7 +84,10 @@ class Host:
         self.changed = False
         self.noted = False
         """Its row in the table of hosts is out of date."""
-        self.rules: RobotsRules | None = None
+        self.bytes = _HOST_BYTES + 3 * len(record.name.site)
+        """What it takes in memory, about."""
+        self.counted_bytes = 0
+        """What the table knows of that."""
 
     @property
     def name(self) -> HostName:
@@ -98,10 +109,46 @@ class Host:
             buffer.insert(0, (key, value))
         else:
             _insert_descending(buffer, key, value)
-        if len(buffer) > 2 * BUFFER:
-            del buffer[:BUFFER]
-            self.whole = False
-            self.last = buffer[0][0]
+        self.bytes += _ENTRY_BYTES + len(value)
+        if len(buffer) > 2 * BUFFER or self.bytes > _HOST_BYTES + 2 * _BUFFER_BYTES:
+            self._shorten()
+
+    def fill(self, entries: list[tuple[bytes, bytes]]) -> None:
+        """The next entries, read from the disk into an empty buffer, the nearest last."""
+        self.buffer = entries
+        self.bytes += sum(_ENTRY_BYTES + len(value) for _, value in entries)
+        if self.bytes > _HOST_BYTES + 2 * _BUFFER_BYTES:
+            self._shorten()
+
+    def pop(self) -> bytes:
+        """The nearest entry goes under way; its key."""
+        key, value = self.buffer.pop()
+        self.bytes -= _ENTRY_BYTES + len(value)
+        self.out.add(key)
+        return key
+
+    def shed(self) -> None:
+        """Give the buffer back: the disk has its entries."""
+        self._cut(len(self.buffer))
+        self.last = b""
+
+    def _shorten(self) -> None:
+        """Down to half of what the buffer may hold."""
+        cut, left_bytes = 0, self.bytes
+        while cut < len(self.buffer) - 1 and (
+            len(self.buffer) - cut > BUFFER or left_bytes > _HOST_BYTES + _BUFFER_BYTES
+        ):
+            left_bytes -= _ENTRY_BYTES + len(self.buffer[cut][1])
+            cut += 1
+        if cut:
+            self._cut(cut)
+            self.last = self.buffer[0][0]
+
+    def _cut(self, count: int) -> None:
+        """Forget the entries that are furthest."""
+        self.bytes -= sum(_ENTRY_BYTES + len(value) for _, value in self.buffer[:count])
+        del self.buffer[:count]
+        self.whole = False
 
 
 def _insert_descending(buffer: list[tuple[bytes, bytes]], key: bytes, value: bytes) -> None:
@@ -115,12 +162,13 @@ def _insert_descending(buffer: list[tuple[bytes, bytes]], key: bytes, value: byt
     buffer.insert(low, (key, value))
 
 
-def summary_of(host: Host) -> HostSummary:
+def summary_of(host: Host, crawl_time: CrawlTime) -> HostSummary:
+    """For people, with times of the wall clock."""
     record, name = host.record, host.record.name
     found = record.qualification
     standing, until_s, address, at_s, status, failures, delay_s = "new", None, "", None, 0, 0, 0.0
     if found is not None:
-        standing, until_s, at_s = found.standing, found.until_s, found.robots_at_s or None
+        standing, until_s, at_s = found.standing, crawl_time.on_wall_s(found.until_s), found.robots_at_s or None
         address = found.addresses[0] if found.addresses else ""
         status, failures, delay_s = found.robots_status, found.failures, found.crawl_delay_s
     if record.given_up:
@@ -135,16 +183,29 @@ def summary_of(host: Host) -> HostSummary:
 
 class HostTable:
     """Hosts by their ten bytes: a slot and a keyed hash. Keeps the latest in memory; changed ones go to the open
-    group when it is sealed, and are not forgotten before."""
+    group when it is sealed, and are not forgotten before. Rules of robots.txt have a budget of their own: those of one
+    host may take as much as a thousand hosts."""
 
-    def __init__(self, state: State, keys: Keys, domains: Domains, *, by_domain: bool, most: int = 20_000) -> None:
+    def __init__(
+        self,
+        state: State,
+        keys: Keys,
+        domains: Domains,
+        *,
+        by_domain: bool,
+        most_bytes: int = 64_000_000,
+        rules_bytes: int = 48_000_000,
+    ) -> None:
         self._state = state
         self._keys = keys
         self._domains = domains
         self._by_domain = by_domain
-        self._most = most
+        self._left_bytes = most_bytes
+        """Of the budget; less than nothing while it is overdrawn."""
+        self._rules: OrderedDict[bytes, RobotsRules] = OrderedDict()
+        self._rules_left_bytes = rules_bytes
         self._hosts: OrderedDict[bytes, Host] = OrderedDict()
-        self._ids: OrderedDict[str, bytes] = OrderedDict()
+        self._ids: ByteCache[str, bytes] = ByteCache(_IDS_BYTES, _size)
         self._changed: list[Host] = []
         self._written: list[Host] = []
         """Those that were written since the last `flush`."""
@@ -153,15 +214,14 @@ class HostTable:
         found = self._ids.get(site)
         if found is None:
             where = slot(self._domains.registered(host) if self._by_domain else host)
-            found = self._ids[site] = where.to_bytes(SLOT_BYTES, "big") + self._keys.host(site)
-            if len(self._ids) > self._most:
-                self._ids.popitem(last=False)
+            found = where.to_bytes(SLOT_BYTES, "big") + self._keys.host(site)
+            self._ids.put(site, found)
         return found
 
     def url_key(self, url: Url) -> bytes:
         """What a URL is known by: its slot and the hash of its text."""
         site = url.site
-        id_ = self._ids.get(site) or self.id_of(site, url.host)
+        id_ = self._ids.young.get(site) or self.id_of(site, url.host)
         return id_[:SLOT_BYTES] + self._keys.url(url.text)
 
     def of(self, url: Url) -> Host:
@@ -201,21 +261,28 @@ class HostTable:
         return found
 
     def change(self, host: Host) -> None:
+        if host.bytes != host.counted_bytes:
+            self.count(host)
         if not host.changed:
             host.changed = True
             self._changed.append(host)
+
+    def count(self, host: Host) -> None:
+        """It takes more memory than before, or less."""
+        self._left_bytes -= host.bytes - host.counted_bytes
+        host.counted_bytes = host.bytes
 
     def loaded(self) -> list[Host]:
         """Every host in memory."""
         return list(self._hosts.values())
 
-    def flush(self) -> list[HostSummary]:
+    def flush(self) -> list[Host]:
         """Write what changed to the open group; returns the hosts whose rows are out of date."""
-        stale: list[HostSummary] = []
+        stale: list[Host] = []
         for host in dict.fromkeys(self.write_down()):
             if host.noted or not host.record.queued:
                 host.noted = False
-                stale.append(summary_of(host))
+                stale.append(host)
         self._written.clear()
         return stale
 
@@ -240,14 +307,16 @@ class HostTable:
         self._changed = [host for host in self._changed if not host.id.startswith(slot)]
         self._written = [host for host in self._written if not host.id.startswith(slot)]
         for id_ in [id_ for id_ in self._hosts if id_.startswith(slot)]:
-            del self._hosts[id_]
+            self._left_bytes += self._hosts.pop(id_).counted_bytes
+            self._forget_rules(id_)
 
     def qualify(self, host: Host, found: Qualification, note: str) -> None:
-        """Keep the qualifier's answer; `note` is for people."""
-        self._remember_robots(host, found.robots)
-        host.record.ruled = bool(found.robots)
-        host.rules = None
-        self._keep_standing(host, msgspec.structs.replace(found, robots=""), note)
+        """Keep the qualifier's answer; `note` is for people. Sitemaps were queued by now."""
+        if found.robots is not None:
+            self._remember_robots(host, found.robots)
+            host.record.ruled = bool(found.robots)
+            self._forget_rules(host.id)
+        self._keep_standing(host, found, note)
 
     def refresh(self, host: Host, found: Qualification) -> None:
         """Keep the addresses that the qualifier has found, or that there are none; rules stay what they were."""
@@ -261,7 +330,7 @@ class HostTable:
 
     def _keep_standing(self, host: Host, found: Qualification, note: str) -> None:
         record = host.record
-        record.qualification = found
+        record.qualification = msgspec.structs.replace(found, robots="", sitemaps=())
         if found.standing == "for-good":
             record.given_up = found.reason or "robots-unreachable"
         error = "; ".join(filter(None, (found.detail, note)))
@@ -281,9 +350,21 @@ class HostTable:
         return "" if found is None else found.decode("utf-8", "surrogateescape")
 
     def rules(self, host: Host, agent: str) -> RobotsRules:
-        if host.rules is None:
-            host.rules = RobotsRules.parse(self.robots(host), agent)
-        return host.rules
+        """Those that were asked for lately are in memory."""
+        found = self._rules.get(host.id)
+        if found is None:
+            found = self._rules[host.id] = RobotsRules.parse(self.robots(host), agent)
+            self._rules_left_bytes -= found.bytes
+            while self._rules_left_bytes < 0 and len(self._rules) > 1:
+                self._forget_rules(next(iter(self._rules)))
+        else:
+            self._rules.move_to_end(host.id)
+        return found
+
+    def _forget_rules(self, id_: bytes) -> None:
+        forgotten = self._rules.pop(id_, None)
+        if forgotten is not None:
+            self._rules_left_bytes += forgotten.bytes
 
     def _load(self, id_: bytes) -> Host | None:
         found = self._state.get("hosts", id_)
@@ -292,11 +373,23 @@ class HostTable:
     def _keep(self, host: Host) -> None:
         self._hosts[host.id] = host
         self._evict(_EVICTED_AT_ONCE)
+        self.count(host)
 
     def _evict(self, most: int) -> None:
-        """Forget hosts that have been idle longest; those that are busy or changed get another turn. Few are looked at
-        each time: when all have changed since the last commit nobody should look for one that has not."""
-        for _ in range(min(most, len(self._hosts) - self._most)):
+        """Forget hosts that have been idle longest; those that are busy or changed get another turn, but not their
+        buffers. Few are looked at each time: when all have changed since the last commit nobody should look for one
+        that has not."""
+        for _ in range(min(most, len(self._hosts) - 1)):
+            if self._left_bytes >= 0:
+                return
             id_, host = self._hosts.popitem(last=False)
             if host.busy or host.changed or host.out:
                 self._hosts[id_] = host
+                host.shed()
+                self.count(host)
+            else:
+                self._left_bytes += host.counted_bytes
+
+
+def _size(site: str, _: bytes) -> int:
+    return len(site)

@@ -4,7 +4,8 @@ from typing import Final
 
 import msgspec
 
-from whimbrel.state.api import State
+from whimbrel.clock import ClockMark
+from whimbrel.state.api import State, StoredPairs
 from whimbrel.url.key import SLOTS
 
 _META: Final = b"frontier"
@@ -21,10 +22,12 @@ class Meta(msgspec.Struct, array_like=True):
     block: tuple[str, ...] = ()
     """The hosts that were blocked: a host that is held back for that waits until the list is another."""
     at_s: float = 0.0
-    """The frontier's time when this was written, which never goes back (`scheduler.py`)."""
+    """The crawl's time when this was written (`crawl_time.py`)."""
+    mark: ClockMark | None = None
+    """That moment, by the clocks of the machine."""
 
 
-def read_meta(state: State) -> Meta | None:
+def read_meta(state: StoredPairs) -> Meta | None:
     found = state.get("meta", _META)
     return None if found is None else msgspec.msgpack.decode(found, type=Meta)
 

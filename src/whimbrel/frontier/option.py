@@ -32,8 +32,11 @@ class FrontierConfig(Config, frozen=True):
     new_hosts: int = 128
     """Of these, those that have been with it for less than a second: about twice as many as there are connections for
     when they come back."""
-    hosts_cached: int = 20_000
-    """Hosts kept in memory; those that are busy, or changed since the last commit, come on top."""
+    hosts_bytes: int = 64_000_000
+    """Of memory, for hosts and the next entries of their queues: about 20,000 hosts. Those that are busy, or changed
+    since the last commit, come on top."""
+    rules_bytes: int = 48_000_000
+    """Of memory, for the rules of robots.txt files, of which one may take 8 MB."""
     due_cached: int = 50_000
     """Hosts whose turn is next that are kept in memory; the others wait on disk."""
     agent: str = "whimbrel"

@@ -63,7 +63,7 @@ def end_of(host: bytes) -> bytes:
 
 
 def time_bytes(due_s: float) -> bytes:
-    """Seconds of the wall clock as eight bytes, rounded up to whole milliseconds."""
+    """Seconds of the crawl's time as eight bytes, rounded up to whole milliseconds."""
     return max(0, -int(-due_s * 1000 // 1)).to_bytes(8, "big")
 
 

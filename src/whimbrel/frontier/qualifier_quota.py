@@ -1,10 +1,7 @@
 """Hosts that are with the qualifier, and how many more it may be asked about."""
 
 from collections import deque
-from collections.abc import Callable
 from typing import Final
-
-import msgspec
 
 from whimbrel.frontier.host import Host
 from whimbrel.frontier.option import FrontierConfig
@@ -26,14 +23,12 @@ class QualifierQuota:
         self._due: deque[HostDue] = deque()
         """Those that it is to be asked about next."""
 
-    def ask(self, host: Host, robots: Callable[[Host], str], wall_s: float, now_s: float) -> None:
-        """The qualifier is to be asked about a host; `robots` reads what its robots.txt was, where that matters."""
+    def ask(self, host: Host, time_s: float, now_s: float) -> None:
+        """The qualifier is to be asked about a host."""
         self.count += 1
         self._new[host.id] = now_s
         before = host.record.qualification
-        addresses_only = before is not None and before.standing == "qualified" and before.until_s > wall_s
-        if before is not None and not addresses_only:
-            before = msgspec.structs.replace(before, robots=robots(host))
+        addresses_only = before is not None and before.standing == "qualified" and before.until_s > time_s
         self._due.append(HostDue(host.name, before, addresses_only, host.record.unruled))
 
     def take(self) -> HostDue | None:

@@ -94,8 +94,8 @@ class Queues:
 
     def pop(self, host: Host) -> None:
         """The entry that was peeked at goes under way. It stays on disk."""
-        key, _ = host.buffer.pop()
-        host.out.add(key)
+        host.pop()
+        self._table.count(host)
 
     def put_back(self, host: Host, key: bytes) -> None:
         """An entry that was under way waits again where it was."""
@@ -173,10 +173,15 @@ class Queues:
                 host.last = found[-1][0]
                 start = host.last + b"\0"
             # Those under way are still on disk, and may be beyond what was left in the buffer when it was cut.
-            host.buffer = [pair for pair in reversed(found) if pair[0] not in host.out]
+            host.fill([pair for pair in reversed(found) if pair[0] not in host.out])
+        self._table.count(host)
 
     def _move_head(self, host: Host) -> None:
-        """The queue's entries begin with one under way, with the nearest that was read, or after the last that was."""
+        """The queue's entries begin with one under way, with the nearest that was read, or after the last that was.
+        Where none was read, nobody knows."""
+        if not (host.buffer or host.last or host.whole):
+            self._table.change(host)
+            return
         begins = [*host.out]
         if host.buffer:
             begins.append(host.buffer[-1][0])

@@ -3,15 +3,13 @@ qualification, a hold). Whether its domain and its address let it pass is asked 
 
 from typing import Final, Literal
 
-import msgspec
-
 from whimbrel.clock import Clock
 from whimbrel.frontier.api import Gate
+from whimbrel.frontier.crawl_time import CrawlTime
 from whimbrel.frontier.due_queue import DueQueue, host_of
 from whimbrel.frontier.hold import Hold
 from whimbrel.frontier.host import Host, HostTable
 from whimbrel.frontier.option import FrontierConfig
-from whimbrel.qualify.api import HostDue, Qualification
 from whimbrel.state.api import State
 from whimbrel.visit import VisitResult
 
@@ -22,9 +20,6 @@ are of another clock: between the two a little is lost."""
 Turn = Literal["visit", "qualify", "refuse", "hold", "rest"]
 """What a host's turn is for. `refuse`: it is given up, and its URLs end without a request. `hold`: the user holds it
 back. `rest`: it is disqualified, and not to be asked again yet."""
-
-
-_LEAST_HOLD_S: Final = 2.0
 
 
 class HostScheduler:
@@ -41,17 +36,13 @@ class HostScheduler:
         gate: Gate,
         hold: Hold,
         clock: Clock,
-        not_before_s: float,
+        crawl_time: CrawlTime,
     ) -> None:
         self._table = table
         self._gate = gate
         self._hold = hold
         self._clock = clock
-        self.ahead_s = max(0.0, not_before_s - clock.wall_s())
-        """By how much the frontier's time is ahead of the wall clock: that was set back between two runs, and what is
-        due on disk must not wait for it to come there once more."""
-        self.wall_s = clock.wall_s() + self.ahead_s - clock.now_s()
-        """What to add to the monotonic clock's time for due times, which outlive the process."""
+        self._time = crawl_time
         page = max(1, config.due_cached // 8)
         self._visits, self._qualifications, self._held = (
             DueQueue(state, kind, most=config.due_cached, page=page) for kind in (b"\0", b"\1", b"\2")
@@ -63,11 +54,11 @@ class HostScheduler:
         A new host is begun only when nobody else can be visited: so the hosts under way are few, and the connection
         that brought a host's robots.txt brings its pages, too. A TLS handshake costs more than a page.
         """
-        wall_s = now_s + self.wall_s
+        time_s = now_s + self._time.ahead_s
         while True:
-            key = self._visits.pop(wall_s)
+            key = self._visits.pop(time_s)
             if key is None and asking:
-                key = self._qualifications.pop(wall_s)
+                key = self._qualifications.pop(time_s)
             if key is None:
                 return None
             host = self._table.get(host_of(key))
@@ -78,7 +69,7 @@ class HostScheduler:
     def next_s(self, *, asking: bool) -> float | None:
         """When it is somebody's turn next, on the monotonic clock; None when nobody waits for a time."""
         visit_s, ask_s = self._visits.next_s(), self._qualifications.next_s() if asking else None
-        return min((time_s - self.wall_s for time_s in (visit_s, ask_s) if time_s is not None), default=None)
+        return min((time_s - self._time.ahead_s for time_s in (visit_s, ask_s) if time_s is not None), default=None)
 
     def wait(self, host: Host) -> None:
         """Back into a queue, or out of all when there is nothing to do. While refusals are under way it keeps its
@@ -110,27 +101,8 @@ class HostScheduler:
         """Leave a host alone for a while: it asked for it, or it does not answer."""
         host.noted = True
         until_s = self._clock.now_s() + seconds
-        host.record.not_before_s = max(host.record.not_before_s, until_s + self.wall_s)
+        host.record.not_before_s = max(host.record.not_before_s, until_s + self._time.ahead_s)
         self._gate.hold(host.name, until_s)
-
-    def in_own_time(self, found: Qualification) -> Qualification:
-        """A qualification whose times are the frontier's. None is over before `_LEAST_HOLD_S`: whatever the clocks
-        say, a host is not asked for its robots.txt or looked up again and again."""
-        least_s = self._clock.now_s() + self.wall_s + _LEAST_HOLD_S
-        return msgspec.structs.replace(
-            found,
-            until_s=max(found.until_s + self.ahead_s, least_s),
-            addresses_until_s=max(found.addresses_until_s + self.ahead_s, least_s if found.addresses else 0.0),
-        )
-
-    def in_wall_time(self, due: HostDue) -> HostDue:
-        """What the qualifier is asked, with times of its clock."""
-        before = due.before
-        if not self.ahead_s or before is None:
-            return due
-        until_s, addresses_until_s = before.until_s - self.ahead_s, before.addresses_until_s - self.ahead_s
-        known = msgspec.structs.replace(before, until_s=until_s, addresses_until_s=addresses_until_s)
-        return msgspec.structs.replace(due, before=known)
 
     def reload(self) -> None:
         """Others have changed what is due: forget what was read of it."""
@@ -151,8 +123,8 @@ class HostScheduler:
             return "refuse"
         if self._hold.holds(host):
             return "hold"
-        found, wall_s = record.qualification, at_s + self.wall_s
-        if found is None or found.until_s <= wall_s or (found.addresses_until_s <= wall_s and found.addresses):
+        found, time_s = record.qualification, at_s + self._time.ahead_s
+        if found is None or found.until_s <= time_s or (found.addresses_until_s <= time_s and found.addresses):
             return "qualify"
         return "visit" if found.standing == "qualified" else "rest"
 
@@ -172,14 +144,14 @@ class HostScheduler:
         record = host.record
         found = record.qualification
         crawl_delay_s = 0.0 if found is None else found.crawl_delay_s
-        due_s = max(self._gate.free_s(host.name, crawl_delay_s), record.not_before_s - self.wall_s)
+        due_s = max(self._gate.free_s(host.name, crawl_delay_s), record.not_before_s - self._time.ahead_s)
         if found is not None and found.standing == "disqualified":
-            due_s = max(due_s, found.until_s - self.wall_s)
+            due_s = max(due_s, found.until_s - self._time.ahead_s)
         return due_s
 
     def _set(self, queue: DueQueue, host: Host, due_s: float) -> None:
         record = host.record
-        key = queue.set(host.id, due_s + self.wall_s, record.due)
+        key = queue.set(host.id, due_s + self._time.ahead_s, record.due)
         if key != record.due:
             record.due = key
             self._table.change(host)

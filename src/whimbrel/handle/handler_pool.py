@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 import msgspec
 
@@ -10,6 +11,9 @@ from whimbrel.flow import Config, Needs, Provider
 from whimbrel.handle.message import HandlerResult, HandlerTask, decode_result, encode_task
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.worker import ForkServer, Pool, WorkerPool, WorkerReply
+
+_LINKS_BYTES: Final = 64_000_000
+"""More than the links of any page, as texts."""
 
 
 class HandlerPoolLost(WhimbrelError):
@@ -39,6 +43,9 @@ class HandlerPoolConfig(Config, frozen=True):
     """For all handlers of one page; a worker that needs longer is killed."""
     batch: int = 8
     """Pages that a worker is sent at once."""
+    max_items_bytes: int = 64_000_000
+    """Of memory, for the items and links that handlers make of one page: of small items about 100,000. A page of which
+    they make more is an error, and has none."""
 
 
 class HandlerPool(Provider):
@@ -49,7 +56,14 @@ class HandlerPool(Provider):
 
     async def open(self) -> None:
         config: HandlerPoolConfig = self.config
-        self._workers: Pool = WorkerPool(self.code.fork_server, config.processes, config.time_limit_s, config.batch)
+        self._workers: Pool = WorkerPool(
+            self.code.fork_server,
+            config.processes,
+            config.time_limit_s,
+            config.batch,
+            # Links come twice: once more where filters refuse them. Those of the page itself may come, too.
+            max_reply_bytes=2 * config.max_items_bytes + _LINKS_BYTES,
+        )
         self._workers.open()
 
     async def close(self) -> None:
@@ -71,7 +85,8 @@ class HandlerPool(Provider):
     def submit(self, task: HandlerTask, done: Callable[[HandlerResult], None]) -> None:
         """`done` is called once, on the event loop, whatever becomes of the task. In a result that no worker gave,
         filters have failed on all links of the task."""
-        self._workers.submit(encode_task(task), partial(_pass_on, task, done))
+        limited = msgspec.structs.replace(task, max_items_bytes=self.config.max_items_bytes)
+        self._workers.submit(encode_task(limited), partial(_pass_on, task, done))
 
 
 def _pass_on(task: HandlerTask, done: Callable[[HandlerResult], None], reply: WorkerReply) -> None:

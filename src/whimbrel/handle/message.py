@@ -1,10 +1,15 @@
 """What goes to workers that run handlers, and what comes back: MessagePack."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from whimbrel.handle.page import RawPage
+
+FILTER: Final = "filter"
+"""Why a link is not followed that a filter refuses."""
+FILTER_ERROR: Final = "filter-error"
+"""The same where a filter failed."""
 
 
 class ArchiveRef(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -26,6 +31,8 @@ class HandlerTask(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """URLs that filters have not judged yet."""
     ref: ArchiveRef | None = None
     """Where headers and payload are, when they do not come along."""
+    max_items_bytes: int = 64_000_000
+    """Of memory, for what handlers make of it."""
 
 
 class HandlerResult(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -54,6 +61,8 @@ class HandlerResult(msgspec.Struct, frozen=True, array_like=True, gc=False):
     outcome: str = "ok"
     """`ok`, `error` if a handler raised, `filter-error` if only a filter did, else as in `WorkerReply`: `timeout`,
     `died` or `lost`."""
+    items_bytes: int = 0
+    """What the items take in memory, about."""
 
 
 encode_task = msgspec.msgpack.Encoder().encode

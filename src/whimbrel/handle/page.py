@@ -150,7 +150,7 @@ class Page:
         """The body, read as JSON. ValueError when it is none."""
         try:
             return msgspec.json.decode(self.html.encode("utf-8", "replace"))
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise ValueError(f"{self.url} is no JSON: {error}") from error
 
     @cached_property

@@ -15,7 +15,8 @@ import msgspec
 from whimbrel.archive.head import head_fields
 from whimbrel.archive.read import Captures
 from whimbrel.handle.handler_pool import HandlerCode
-from whimbrel.handle.item import Item, columns_of, key_bytes, table_of, values_of
+from whimbrel.handle.item import Item
+from whimbrel.handle.made import Made
 from whimbrel.handle.message import ArchiveRef, HandlerResult, HandlerTask, decode_task, encode_result
 from whimbrel.handle.page import Page, RawPage
 from whimbrel.handle.rule import Filter, HandlerRule, HandlerRules, Link
@@ -30,8 +31,6 @@ _EXPECTED: Final = (
 _MOST_PRINTED: Final = 4_000
 _MOST_TRACEBACK: Final = 8_000
 _MOST_SAID: Final = 1_000
-_MOST_ITEMS: Final = 100_000
-"""Of one page."""
 
 
 @contextmanager
@@ -63,9 +62,7 @@ class HandlerRunner:
         sys.stdout = sys.stderr = printed
         rules = self._rules
         matching = rules.matching(task.raw.url, task.raw.mime) if task.handle else []
-        items: list[Item] = []
-        links: list[Link] = []
-        rows: list[tuple[str, list[Any], bytes]] = []
+        made = Made(task.max_items_bytes)
         targets: list[tuple[str, int]] = []
         nowhere = 0
         error = ""
@@ -73,17 +70,16 @@ class HandlerRunner:
             raw = task.raw if task.ref is None else self._archive.read(task.raw, task.ref)
             page = Page(raw, joined=self._joined)
             for rule in matching:
-                _run(rule, page, items, links)
-            rows = _rows(items)
-            targets, nowhere = _targets(links, page)
+                _run(rule, page, made)
+            targets, nowhere = _targets(made.links, page)
         except BaseException as raised:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are the handler's own
-            error, items, rows = _told(raised), [], []
+            error, made = _told(raised), Made(0)
         judge = _Judge(rules.filters)
         for url in dict.fromkeys((*task.links, *(url for url, _ in targets))) if rules.filters else ():
             judge.ask(url)
         return HandlerResult(
-            items=rows,
-            tables={table_of(kind): columns_of(kind) for kind in set(map(type, items))},
+            items=made.rows,
+            tables=made.tables,
             links=targets,
             refused=judge.refused,
             filter_failed=judge.failed,
@@ -94,6 +90,7 @@ class HandlerRunner:
             printed=_clean(printed.text),
             elapsed_ms=(time.perf_counter() - began_s) * 1000,
             outcome="error" if error else "filter-error" if judge.error else "ok",
+            items_bytes=made.items_bytes,
         )
 
 
@@ -105,7 +102,7 @@ def _encoded(result: HandlerResult) -> bytes:
         error = "MemoryError: what the handlers made is too large"
     except Exception as raised:  # noqa: BLE001 - a number of 65 bits, half of a surrogate pair
         error = f"what the handlers made cannot be kept: {_told(raised)}"
-    empty = msgspec.structs.replace(result, items=[], tables={}, links=[], error=error, outcome="error")
+    empty = msgspec.structs.replace(result, items=[], items_bytes=0, tables={}, links=[], error=error, outcome="error")
     return encode_result(empty)
 
 
@@ -153,28 +150,29 @@ class _ArchiveReader:
         return RawPage(raw.url, raw.status, headers, stored.payload, raw.mime, raw.charset, raw.depth, raw.at_s)
 
 
-def _run(rule: HandlerRule, page: Page, items: list[Item], links: list[Link]) -> None:
+def _run(rule: HandlerRule, page: Page, made: Made) -> None:
     result = rule.handler(page)
     if result is None:
         return
     if isinstance(result, str | bytes | Mapping) or not isinstance(result, Item | Link | Iterable):
         raise TypeError(f"{rule.name} returned {_described(result)}; {_EXPECTED}")
-    count = 0
-    for one in (result,) if isinstance(result, Item | Link) else _made(result, rule.name):
+    for one in (result,) if isinstance(result, Item | Link) else _each(result, rule.name):
         if isinstance(one, Item):
-            items.append(one)
+            _add(one, made)
         elif isinstance(one, Link):
-            links.append(_checked(one))
-        elif one is None:
-            continue
-        else:
+            made.add_link(one)
+        elif one is not None:
             raise TypeError(f"{rule.name} made {_described(one)}; {_EXPECTED}")
-        count += 1
-        if count > _MOST_ITEMS:
-            raise ValueError(f"{rule.name} made more than {_MOST_ITEMS:,} items of one page")
 
 
-def _made(result: Iterable[Any], name: str) -> Iterator[Any]:
+def _add(item: Item, made: Made) -> None:
+    try:
+        made.add_item(item)
+    except UnicodeError as error:
+        raise ValueError(f"what the handlers made cannot be kept: {type(error).__name__}: {error}") from error
+
+
+def _each(result: Iterable[Any], name: str) -> Iterator[Any]:
     """What a handler yields, or the list that it returns. What a generator returns beside would be lost silently."""
     if not isinstance(result, Generator):
         yield from result
@@ -189,22 +187,6 @@ def _made(result: Iterable[Any], name: str) -> Iterator[Any]:
 def _described(made: Any) -> str:
     kind = type(made).__name__
     return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
-
-
-def _checked(link: Link) -> Link:
-    if not isinstance(link.url, str | None) or not isinstance(link.priority, int):
-        raise TypeError(f"{link!r}: a link has a URL as text, and a whole number as its priority")
-    return link
-
-
-def _rows(items: list[Item]) -> list[tuple[str, list[Any], bytes]]:
-    """Of those with one key the last."""
-    found: dict[Any, tuple[str, list[Any], bytes]] = {}
-    for number, item in enumerate(items):
-        table, key = table_of(type(item)), key_bytes(item)
-        found.pop((table, key), None)
-        found[(table, key) if key else number] = (table, values_of(item), key)
-    return list(found.values())
 
 
 def _targets(links: list[Link], page: Page) -> tuple[list[tuple[str, int]], int]:

@@ -1,5 +1,7 @@
-"""Whether a file of cookies is one: libcurl passes over every line that it cannot read, and says nothing."""
+"""Whether a file of cookies is one: libcurl passes over every line that it cannot read, and says nothing; and when a
+line is too long for it, it makes no request at all any more."""
 
+import re
 from pathlib import Path
 from typing import Final
 
@@ -7,22 +9,31 @@ from whimbrel.job.options import OptionError
 
 _FIELDS: Final = 7
 _HTTP_ONLY: Final = "#HttpOnly_"
+_MOST_LINE_BYTES: Final = 5_000
+"""Of a line, comments included. libcurl 8.23 fails every request when one is longer."""
+_DOMAIN: Final = re.compile(r";\s*domain\s*=\s*[^;\s]", re.IGNORECASE)
 
 
 def check_cookie_file(name: str) -> None:
-    """Raises OptionError if a file has a line that is no cookie in Netscape's format, or no cookie at all. An empty
-    name is no file; one that is not there is the transport's to tell."""
+    """Raises OptionError if a file has a line that is too long or no cookie in Netscape's format, or no cookie at all.
+    An empty name is no file; one that is not there is the transport's to tell."""
     if not name or not Path(name).is_file():
         return
-    text = Path(name).read_text(encoding="utf-8", errors="replace")
+    lines = Path(name).read_bytes().split(b"\n")
+    if lines[0].lstrip()[:1] in (b"[", b"{"):
+        raise OptionError(f"cookies: {name} is not a cookie file: it is JSON; {_REMEDY}")
     count = 0
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or (line.startswith("#") and not line.startswith(_HTTP_ONLY)):
+    for number, line in enumerate(lines, 1):
+        if len(line) > _MOST_LINE_BYTES:
+            raise OptionError(
+                f"cookies: line {number} of {name} has {len(line):,} bytes, and only {_MOST_LINE_BYTES:,} can be read; "
+                "delete that cookie"
+            )
+        text = line.decode("utf-8", "replace").removesuffix("\r")
+        if not text.strip() or (text.startswith("#") and not text.startswith(_HTTP_ONLY)):
             continue
-        if not _is_cookie(line):
-            is_json = text.lstrip()[:1] in ("[", "{")
-            where = "it is JSON" if is_json else f"line {number} is no cookie"
-            raise OptionError(f"cookies: {name} is not a cookie file: {where}; {_REMEDY}")
+        if not _is_cookie(text):
+            raise OptionError(f"cookies: {name} is not a cookie file: line {number} is no cookie; {_REMEDY}")
         count += 1
     if not count:
         raise OptionError(f"cookies: {name} holds no cookie; {_REMEDY}")
@@ -35,5 +46,7 @@ _REMEDY: Final = (
 
 
 def _is_cookie(line: str) -> bool:
-    """An empty value may be left out, as libcurl has it; it also reads header lines."""
-    return line.lower().startswith("set-cookie:") or len(line.split("\t")) in (_FIELDS - 1, _FIELDS)
+    """An empty value may be left out, as libcurl has it; it also reads header lines, if they say whom they are for."""
+    if line.lower().startswith("set-cookie:"):
+        return _DOMAIN.search(line) is not None
+    return len(line.split("\t")) in (_FIELDS - 1, _FIELDS) and "\0" not in line

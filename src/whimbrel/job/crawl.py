@@ -87,7 +87,8 @@ def check_empty(directory: Path) -> None:
         raise CrawlError(
             f"{directory} holds a crawl; go on with `whimbrel resume {directory}`, in Python with run(…, resume=True)"
         )
-    if not directory.is_dir() or any(directory.iterdir()):
+    # What a start that failed may have left is no reason: nothing had begun.
+    if not directory.is_dir() or any(path.name != f"{JOB_FILE}.tmp" for path in directory.iterdir()):
         raise CrawlError(f"{directory} is not an empty directory; choose another with --into")
 
 

@@ -9,7 +9,7 @@ from whimbrel.flow import ComponentSpec, ConnectorSpec, Provider, ProviderSpec, 
 from whimbrel.flow.wiring import Wiring
 from whimbrel.handle.rule import HandlerRules
 from whimbrel.handle.runner import handler_code
-from whimbrel.job.part_name import PAGES
+from whimbrel.job.part_name import JOURNAL, PAGES
 
 _CODE: Final = "handler-code"
 _POOL: Final = "handler-pool"
@@ -39,9 +39,10 @@ def with_handlers(wiring: Wiring, rules: HandlerRules) -> Wiring:
     return replace(wiring, connectors=kept).adding(
         ProviderSpec(_CODE, _CODE),
         ProviderSpec(_POOL, _POOL, needs={"code": _CODE}),
-        ComponentSpec("handlers", "handlers", needs={"pool": _POOL}),
-        ConnectorSpec(into.source, "handlers.parsed", capacity=64, batch=16),
-        ConnectorSpec("handlers.handled", into.target, capacity=64, batch=16),
+        ComponentSpec("handlers", "handlers", needs={"pool": _POOL, "journal": JOURNAL}),
+        # Few: a page that was read may be as large as all that workers have.
+        ConnectorSpec(into.source, "handlers.parsed", capacity=8, batch=8),
+        ConnectorSpec("handlers.handled", into.target, kind="direct"),
     )
 
 

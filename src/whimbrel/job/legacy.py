@@ -19,6 +19,12 @@ _SETTINGS: Final = {
     ("traversal", "patience_s"): ("termination", "patience_s"),
 }
 """Settings that belong to another part now."""
+_COUNTS: Final = {
+    ("router", "cached"): ("cache_bytes", 240),
+    ("frontier", "hosts_cached"): ("hosts_bytes", 3_200),
+    ("resolver", "hosts"): ("cache_bytes", 400),
+}
+"""Settings that counted entries and have a limit in bytes now, with what an entry takes."""
 _CONNECTORS: Final = frozenset({("traversal.refused", "dedupe.fetched")})
 """Connectors of the crawler's own parts that are gone."""
 
@@ -32,8 +38,10 @@ def current_settings(given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[s
     for part, settings in given.items():
         own = found.setdefault(_PARTS.get(part, part), {})
         for key, value in settings.items():
-            place = _SETTINGS.get((part, key))
-            if place is None:
+            place, counted = _SETTINGS.get((part, key)), _COUNTS.get((part, key))
+            if counted is not None and isinstance(value, int):
+                moved.setdefault(part, {})[counted[0]] = value * counted[1]
+            elif place is None:
                 own[key] = _PARTS.get(value, value) if key == "use" and isinstance(value, str) else value
             else:
                 moved.setdefault(place[0], {})[place[1]] = value
@@ -46,7 +54,7 @@ def current_wiring(wiring: Wiring, standard: Wiring) -> Wiring:
     """A wiring that an earlier version wrote. Parts that are in `standard` too need what they need there, bound as they
     were as far as that goes; providers that did not exist are added."""
     if not any(spec.name in _PARTS for spec in wiring.providers):
-        return wiring
+        return replace(wiring, components=tuple(_with_new_needs(spec, standard) for spec in wiring.components))
     needs = {spec.name: spec.needs for spec in standard.components} | {
         spec.name: spec.needs for spec in standard.providers
     }
@@ -58,6 +66,12 @@ def current_wiring(wiring: Wiring, standard: Wiring) -> Wiring:
         providers=(*providers, *(spec for spec in standard.providers if spec.name not in known)),
         connectors=tuple(one for one in wiring.connectors if (one.source, one.target) not in _CONNECTORS),
     )
+
+
+def _with_new_needs(spec: ComponentSpec, standard: Wiring) -> ComponentSpec:
+    """A component of the crawler's own, with what it did not need before."""
+    now = next((one for one in standard.components if (one.name, one.use) == (spec.name, spec.use)), spec)
+    return replace(spec, needs={**now.needs, **spec.needs})
 
 
 def _current(spec: _Spec, needs: Mapping[str, Mapping[str, str]]) -> _Spec:

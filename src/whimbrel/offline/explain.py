@@ -1,169 +1,228 @@
-"""The whole story of one URL: each visit, its page, who links to it, its host, and what the job says about it."""
+"""The whole story of a URL: each visit, its page, who links to it, its host, and why it is where it is."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Self
 
-from whimbrel.commit.committed import IMPORT_LIST, read_committed
-from whimbrel.error import WhimbrelError
-from whimbrel.job.options import JOB_FILE
+import msgspec
+
+from whimbrel.commit.committed import Committed, read_committed
+from whimbrel.commit.recovery import last_commit
+from whimbrel.effect.scope_lead import stored_leads
+from whimbrel.error import UsageError
+from whimbrel.frontier.reader import FrontierReader
+from whimbrel.job.seed import typed_url
+from whimbrel.offline.case import Case, CrawlCase, Explanation, Kind, host_standing
+from whimbrel.offline.kept_record import urls_with_records
 from whimbrel.offline.link_judge import LinkJudge, Refusal
-from whimbrel.offline.robots_rule import robots_rule
-from whimbrel.offline.unvisited import Case, explain_retry, explain_unvisited
+from whimbrel.offline.mention import MentionFinder
+from whimbrel.offline.unvisited import explain_unvisited
+from whimbrel.offline.url_facts import FactsReader, LinkGroup, Rows, UrlFacts
+from whimbrel.offline.visited import explain_visited
 from whimbrel.parse.api import PageLink
+from whimbrel.query.open_snapshot import latest_snapshot
+from whimbrel.query.sql import Query, QueryConfig
+from whimbrel.state.api import StateError
+from whimbrel.state.reader import StateReader
 from whimbrel.url import Url, restore
 
-Rows = list[dict[str, Any]]
-Ask = Callable[[str], Rows]
-_AT = r"regexp_replace(url, '^https?://([^/:]*)(:[0-9]+)?', '\1')"
-"""A URL without scheme and port, in SQL."""
-_LEADS = """
-    with recursive lead(url) as (
-        select redirect_to from fetches where outcome = 'redirected' and redirect_to <> '' and discovered_from = ''
-        union
-        select f.redirect_to from fetches f join lead on f.url = lead.url
-        where f.outcome = 'redirected' and f.redirect_to <> '')
-    select url from lead limit 1000"""
-"""Where seeds redirect to, in any number of steps."""
+_AT_ONCE: Final = 5_000
+"""URLs that each table is read for at once."""
 
 
-def story_of(directory: Path, url: Url) -> dict[str, Any]:
-    """As far as it is committed. `explanation` has the sentences that say why."""
-    from whimbrel.query.open_snapshot import latest_snapshot
-    from whimbrel.query.sql import Query, QueryConfig
-
-    with Query([latest_snapshot(directory)], QueryConfig()) as asked:
-
-        def rows(sql: str) -> Rows:
-            with asked.run(sql) as answer:
-                return [row for batch in answer for row in batch.to_pylist()]
-
-        story = _facts(url, rows)
-        judge, trouble = _judge(directory)
-        if judge is not None:
-            judge.extend(row["url"] for row in rows(_LEADS))
-        links = [] if judge is None else _judged(url, judge, _link_kinds(url, rows), story["redirected_from"])
-        story["seed"] = judge is not None and any(url.text == seed.text for seed in judge.seeds)
-        unlinked = Refusal()
-        if judge is not None:
-            unlinked = judge.judge(url, PageLink(url.text), judge.seeds[0] if judge.seeds else url, 0)
-        story["verdict"] = unlinked.reason
-        case = Case(url, directory, read_committed(directory), story, judge, trouble, links, unlinked)
-        story["explanation"] = _explanation(case, rows)
-        return story
+class NotAUrl(UsageError, ValueError):
+    """A text that is not an http or https URL."""
 
 
-def _facts(url: Url, rows: Ask) -> dict[str, Any]:
-    text, site = _quoted(url.text), _quoted(url.site)
-    name = _quoted(f"{url.host}{url.target}")
-    return {
-        "url": url.text,
-        "visits": rows(f"select * from fetches where url = {text} order by started_at"),  # noqa: S608
-        "captures": rows(f"select * exclude (text) from captures where url = {text} order by fetched_at"),  # noqa: S608
-        "page": rows(f"select * exclude (text) from pages where url = {text}"),  # noqa: S608
-        "linked_from": rows(
-            f"select source, anchor, kind, count(*) over () as total from links where target = {text} limit 5"  # noqa: S608
-        ),
-        "redirected_from": rows(
-            f"select distinct url from fetches where redirect_to = {text} and outcome = 'redirected' limit 5"  # noqa: S608
-        ),
-        "host": rows(f"select * from hosts where site = {site}"),  # noqa: S608
-        "similar": rows(f"select distinct url from fetches where {_AT} = {name} and url <> {text} limit 5"),  # noqa: S608
-        "pages_read_in_part": rows("select count(*) as n from pages where truncated <> ''")[0]["n"],
-    }
+class UrlStory(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a URL. Rows are those of the tables, as dictionaries."""
+
+    url: str
+    """Canonical."""
+    kind: Kind
+    """`visited`: it has an outcome. `queued`: it waits. `refused`: pages refer to it, and it is not followed.
+    `unknown`: nothing that was fetched refers to it. `unclear`: the files that could tell cannot be read."""
+    outcome: str = ""
+    """Of the last visit; empty when there is none."""
+    reason: str = ""
+    """Of the outcome, of the refusal, or what it waits for; of an unknown URL, why a link to it would not bring a
+    page."""
+    rule: str = ""
+    """What decided: a pattern, a limit with its value, a line of robots.txt, where a redirect leads."""
+    explanation: list[str] = []
+    """The same in sentences."""
+    refusals: list[Refusal] = []
+    """Why each kind of link to it is not followed."""
+    seed: bool = False
+    """Whether the job names it."""
+    visits: Rows = []
+    """Its rows of `fetches`, the last word last."""
+    captures: Rows = []
+    """Its rows of `captures`."""
+    page: Rows = []
+    """Its row of `pages`, if it has one."""
+    linked_from: Rows = []
+    """Some links to it, with their number in all."""
+    redirected_from: Rows = []
+    """Some URLs that redirect to it."""
+    host: Rows = []
+    """The row of its host."""
+    similar: Rows = []
+    """Visited URLs that differ from an unknown one in scheme or port only."""
 
 
-def _link_kinds(url: Url, rows: Ask) -> Rows:
-    """The links to a URL, those that are judged alike together, with the page that is nearest to a seed."""
-    return rows(
-        "select l.kind, l.rel, p.robots_meta, arg_min(l.source, p.depth) as source, min(p.depth) as depth "  # noqa: S608
-        f"from links l join pages p on p.url = l.source where l.target = {_quoted(url.text)} group by all limit 100"
+class Explainer:
+    """Tells what became of URLs, as far as it was committed when this was opened; also beside a running crawl. Use as a
+    context."""
+
+    def __init__(self, directory: "str | os.PathLike[str]") -> None:
+        self._directory = Path(directory)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            read_committed(self._directory)  # NotACrawl where nothing was committed yet.
+            state, trouble = self._opened_state(stack)
+            commits: list[Committed] = []
+
+            def read(directory: Path) -> Committed:
+                commits.append(read_committed(directory) if state is None else _commit_of(state))
+                return commits[-1]
+
+            snapshot = latest_snapshot(self._directory, read)
+            query = stack.enter_context(Query([snapshot], QueryConfig()))
+            self._facts = FactsReader(lambda sql: _rows(query, sql))
+            self._mentions = MentionFinder(lambda sql: _rows(query, sql), snapshot)
+            frontier = None if state is None else FrontierReader(state)
+            self._crawl = CrawlCase(self._directory, commits[-1], frontier, trouble)
+            self._crawl.pages_read_in_part = self._facts.pages_read_in_part
+            self._crawl.read_job(() if state is None else stored_leads(state))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _opened_state(self, stack: ExitStack) -> tuple[StateReader | None, str]:
+        """The state; None with the reason where it cannot be read, as after a later version, or in half a copy."""
+        try:
+            return stack.enter_context(StateReader(self._directory)), ""
+        except StateError as error:
+            return None, str(error)
+
+    def story(self, url: str) -> UrlStory:
+        """Of one URL, as a person writes it: without a scheme it is https. Raises NotAUrl."""
+        return next(self.stories([url]))
+
+    def stories(self, urls: Iterable[str]) -> Iterator[UrlStory]:
+        """Of many, in their order: much faster than one by one. Raises NotAUrl."""
+        parsed = map(_parsed, urls)
+        while some := tuple(islice(parsed, _AT_ONCE)):
+            yield from self._tell(some)
+
+    def _tell(self, urls: tuple[Url, ...]) -> list[UrlStory]:
+        facts = self._facts.read(urls)
+        targets = {one.visits[-1]["redirect_to"] for one in facts.values() if one.visits}
+        endings = self._facts.endings(targets - {""})
+        cases = [self._case(url, facts[url.text], endings) for url in urls]
+        unlinked = [case.url for case in cases if _is_unlinked(case)]
+        mentions = self._mentions.find(unlinked)
+        similar = self._facts.similar(unlinked) if unlinked else {}
+        records = self._kept_records(cases)
+        told = []
+        for case in cases:
+            if case.url.text in records:
+                case = msgspec.structs.replace(case, has_record=True)  # noqa: PLW2901
+            if _is_unlinked(case):
+                text = case.url.text
+                case = msgspec.structs.replace(  # noqa: PLW2901
+                    case,
+                    mention=mentions.get(text),
+                    searched=self._mentions.searched(case.url),
+                    similar=similar.get(text, []),
+                )
+            told.append(_story(case, _explain(case)))
+        return told
+
+    def _kept_records(self, cases: list[Case]) -> set[str]:
+        if not self._crawl.is_import:
+            return set()
+        unvisited = {case.url.text for case in cases if not case.facts.visits}
+        return urls_with_records(self._directory, self._crawl.committed, unvisited)
+
+    def _case(self, url: Url, facts: UrlFacts, endings: dict[str, tuple[str, str]]) -> Case:
+        frontier, judge = self._crawl.frontier, self._crawl.judge
+        host = host_standing(url, facts, frontier)
+        links = [] if judge is None else _judged(url, judge, facts)
+        if judge is not None and host is not None and url.text in host.sitemaps:
+            links.append(judge.judge(url, PageLink(url.text, kind="sitemap"), url, 0))
+        queued = None if frontier is None else frontier.queued(url)
+        return Case(url, self._crawl, facts, links, queued, host, endings=endings)
+
+
+def _commit_of(state: StateReader) -> Committed:
+    """The last commit as the state describes it: its tables are of the same moment."""
+    state.catch_up()
+    return last_commit(state.get)
+
+
+def _rows(query: Query, sql: str) -> Rows:
+    with query.run(sql) as answer:
+        return [row for batch in answer for row in batch.to_pylist()]
+
+
+def _parsed(text: str) -> Url:
+    url = typed_url(text)
+    if url is None:
+        raise NotAUrl(f"{text!r} is not an http or https URL")
+    return url
+
+
+def _is_unlinked(case: Case) -> bool:
+    return not (case.facts.visits or case.is_linked or case.queued)
+
+
+def _judged(url: Url, judge: LinkJudge, facts: UrlFacts) -> list[Refusal]:
+    """For each kind of link to a URL, and for its redirects, why it is not followed."""
+    found = [_judged_group(url, judge, group) for group in facts.links]
+    return found + ([judge.judge_redirect(url)] if facts.redirected_from else [])
+
+
+def _judged_group(url: Url, judge: LinkJudge, group: LinkGroup) -> Refusal:
+    link = PageLink(url.text, rel="nofollow" if group.nofollow else "", kind=group.kind)
+    robots = ("nofollow",) if group.page_nofollow else ()
+    return judge.judge(url, link, restore(group.nearest[0]["source"]), group.depth, robots)
+
+
+def _explain(case: Case) -> Explanation:
+    visits = case.facts.visits
+    return explain_visited(case) if visits and visits[-1]["outcome"] != "retry" else explain_unvisited(case)
+
+
+def _story(case: Case, why: Explanation) -> UrlStory:
+    facts = case.facts
+    return UrlStory(
+        url=case.url.text,
+        kind=why.kind,
+        outcome=facts.visits[-1]["outcome"] if facts.visits else "",
+        reason=why.reason,
+        rule=why.rule,
+        explanation=list(why.sentences),
+        refusals=list(dict.fromkeys(refusal for refusal in case.links if refusal)),
+        seed=case.is_seed,
+        visits=facts.visits,
+        captures=facts.captures,
+        page=facts.page,
+        linked_from=facts.linked_from,
+        redirected_from=facts.redirected_from,
+        host=facts.host,
+        similar=case.similar,
     )
 
 
-def _quoted(text: str) -> str:
-    doubled = text.replace("'", "''")
-    return f"'{doubled}'"
-
-
-def _judge(directory: Path) -> tuple[LinkJudge | None, str]:
-    """The job of a crawl; None for an import, which has none, or for a job that cannot be used, with the reason."""
-    if (directory / IMPORT_LIST).exists() and not (directory / JOB_FILE).exists():
-        return None, ""
-    try:
-        return LinkJudge(directory), ""
-    except (WhimbrelError, ValueError) as error:
-        return None, str(error)
-
-
-def _judged(url: Url, judge: LinkJudge, kinds: Rows, redirects: Rows) -> list[Refusal]:
-    """For each kind of link to a URL, and for each redirect, why it is not followed."""
-    found = [
-        judge.judge(
-            url,
-            PageLink(url.text, rel=row["rel"], kind=row["kind"]),
-            restore(row["source"]),
-            row["depth"],
-            tuple(row["robots_meta"].split(",")),
-        )
-        for row in kinds
-    ]
-    return found + [judge.judge_redirect(url, restore(row["url"])) for row in redirects]
-
-
-def _explanation(case: Case, rows: Ask) -> list[str]:
-    visits = case.story["visits"]
-    if not visits:
-        return explain_unvisited(case)
-    if case.trouble:
-        return [f"The job cannot be used, so what it says is not known: {case.trouble}"]
-    last = visits[-1]
-    match last["outcome"]:
-        case "redirected":
-            return [_of_redirect(case, last["redirect_to"], rows)]
-        case "denied":
-            return _of_denial(case, last["reason"])
-        case "dropped":
-            limit = "" if case.judge is None else case.judge.limit(last["reason"])
-            return [f"It was never asked for: it is beyond {limit}."] if limit else []
-        case "retry":
-            return [explain_retry(case)]
-        case "failed" if not last["ip"]:
-            return _of_host(case)
-        case _:
-            return []
-
-
-def _of_redirect(case: Case, target: str, rows: Ask) -> str:
-    if not target:
-        return "It redirects to no http or https URL, so nothing is followed."
-    said = f"It redirects to {target}"
-    ends = rows(f"select outcome, reason from fetches where url = {_quoted(target)} order by started_at desc limit 1")  # noqa: S608
-    if ends:
-        return f"{said}, which ended as {ends[0]['outcome']} ({ends[0]['reason']})."
-    refusal = Refusal() if case.judge is None else case.judge.judge_redirect(restore(target), case.url)
-    if refusal:
-        return f"{said}, which is not followed ({refusal.reason}): {refusal.detail}."
-    return f"{said}, which has no visit."
-
-
-def _of_denial(case: Case, reason: str) -> list[str]:
-    judge, host = case.judge, case.host
-    if judge is None:
-        return []
-    if reason == "robots" and host is not None:
-        return [robots_rule(case.directory, case.url, host["slot"], judge.agent)]
-    if reason == "robots-unreachable" and host is not None:
-        return [f"The robots.txt of its host could not be obtained: {host['last_error']}."]
-    pattern = judge.blocking_pattern(case.url) if reason == "blocked" else ""
-    return [f"The pattern {pattern!r} of `block` matches it."] if pattern else []
-
-
-def _of_host(case: Case) -> list[str]:
-    """It failed without a request: what that means is a matter of its host."""
-    host = case.host
-    if host is None or host["qualification"] not in ("given-up", "for-good"):
-        return []
-    again = f"`whimbrel control {case.directory} allow {case.url.site}`, and then `requeue`"
-    why = f"its host was given up ({host['last_error']}), which ends all its URLs"
-    return [f"It was not asked for: {why}. To try again, while the crawl runs: {again}."]
+def as_dict(story: UrlStory) -> dict[str, Any]:
+    """For JSON."""
+    return {**msgspec.structs.asdict(story), "refusals": [msgspec.structs.asdict(one) for one in story.refusals]}

@@ -7,8 +7,8 @@ record. Other metadata, conversions and resources are captures of their own.
 import hashlib
 import io
 from base64 import b32encode
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterator
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -102,8 +102,10 @@ def referenced(files: list[Path]) -> frozenset[str]:
 
 def record_at(position: WarcPosition) -> ForeignRecord | None:
     """One that was read before, without what stands beside it."""
-    offset, record = next(_iterated(position.file, position.offset))
-    return None if record is None else _content(WarcPosition(position.file, offset), record)
+    with closing(_iterated(position.file, position.offset)) as found:
+        offset, record = next(found)
+        # Within: the file is closed with what reads it.
+        return None if record is None else _content(WarcPosition(position.file, offset), record)
 
 
 def records(file: Path) -> Iterator[ForeignRecord | None]:
@@ -223,14 +225,14 @@ def _reference(record: "ArcWarcRecord") -> Reference | None:
     return Reference(url, _time_s(date), record_id) if url or record_id else None
 
 
-def _iterated(file: Path, offset: int = 0) -> "Iterator[tuple[int, ArcWarcRecord | None]]":
+def _iterated(file: Path, offset: int = 0) -> "Generator[tuple[int, ArcWarcRecord | None]]":
     """Each record, and where it begins; at last None when the rest of the file is damaged or was cut off. Raises
     Unreadable for a file whose first record cannot be read, which is no WARC, and for one in a single gzip member."""
-    from warcio.archiveiterator import ArchiveIterator
+    from whimbrel.offline.bounded_warc import archive_iterator
 
     with file.open("rb") as stream:
         stream.seek(offset)
-        found = ArchiveIterator(stream)
+        found = archive_iterator(stream)
         record = _next(found, file)
         while record is not None:
             yield found.offset, record

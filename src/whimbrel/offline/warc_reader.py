@@ -58,6 +58,7 @@ class WarcReader(Async):
         journal = self.journal
         journal.listen(self.activity.set)
         action = "resumed" if journal.resumed else "started"
+        journal.seeded = True  # What is imported is all that there is to begin with.
         journal.add_event(ACTOR, action, " ".join(file.name for file in files))
         await self._note_positions(files)
         left = records_taken(journal.counters)

@@ -1,6 +1,6 @@
 """The messages of parsing."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, Self, overload
 
 import msgspec
@@ -60,6 +60,11 @@ class Links(Sequence[PageLink]):
             [link.kind for link in found],
         )
 
+    @property
+    def chars(self) -> int:
+        """Of all its texts together."""
+        return sum(map(len, self.targets)) + sum(map(len, self.anchors)) + sum(map(len, self.rels))
+
     def __len__(self) -> int:
         return len(self.targets)
 
@@ -88,6 +93,8 @@ class Links(Sequence[PageLink]):
 NO_LINKS = Links([], [], [], [])
 
 
+_LINK_BYTES: Final = 400
+"""What a link takes besides its texts: objects, places in lists, and columns of rows."""
 READ_IN_PART: Final = frozenset(("too-large", "too-many-links", "time-budget", "crashed"))
 """Troubles of a document of which not everything was read; it is whole in the archive."""
 
@@ -117,6 +124,11 @@ class ParsedPage(msgspec.Struct, frozen=True, gc=False):
     length: int = 0
     """Bytes of the document once its content codings are taken off; filled in by the parser."""
 
+    @property
+    def held_bytes(self) -> int:
+        """What it takes in memory, about."""
+        return self.text.__sizeof__() + _LINK_BYTES * len(self.links) + self.links.chars
+
 
 class Module(Protocol):
     """A processing module: reads documents of some MIME types. Must not raise for any bytes, and must keep to its
@@ -142,6 +154,8 @@ class Handled(msgspec.Struct, frozen=True, kw_only=True):
     """Table, columns, values, and the key that later items with the same one take its place by."""
     first: frozenset[str] = frozenset()
     """Links that go before all others of their hosts."""
+    bytes: int = 0
+    """What the items take in memory, about."""
 
 
 class Parsed(msgspec.Struct, frozen=True, gc=False):
@@ -168,5 +182,7 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     """Where it is `redirected` to; empty with every other outcome, and when that is nowhere."""
     handled: Handled | None = None
     """None when no handler looked at it."""
-    unwanted: frozenset[str] = frozenset()
-    """Links that the user's own filters refuse."""
+    refusals: Mapping[str, str] = {}
+    """Links that the user's own filters refuse: `filter`, or `filter-error` where a filter failed."""
+    nowhere: int = 0
+    """Links of handlers that lead to no http or https URL."""

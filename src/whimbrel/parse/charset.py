@@ -9,6 +9,8 @@ import webencodings  # type: ignore[import-untyped]
 
 _PRESCAN: Final = 1024
 """HTML §13.2.3.2: a meta tag counts when it stands in the first 1024 bytes."""
+_LABEL_CHARS: Final = 64
+"""More than any label has, blanks around it included."""
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
 _COMMENT: Final = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _META: Final = re.compile(rb"<meta[\s/]([^>]*)", re.IGNORECASE)
@@ -18,9 +20,13 @@ _SINGLE_BYTE: Final = ("ibm866", "iso-8859-", "koi8-", "macintosh", "windows-", 
 _XML: Final = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._-]+)")
 
 
-@lru_cache(maxsize=256)
 def name(label: str) -> str:
     """The standard's name of an encoding, by any of its labels; empty when there is no such encoding."""
+    return _name(label) if len(label) <= _LABEL_CHARS else ""
+
+
+@lru_cache(maxsize=256)
+def _name(label: str) -> str:
     found = webencodings.lookup(label)
     return str(found.name) if found is not None else ""
 

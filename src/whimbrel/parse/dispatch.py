@@ -18,6 +18,8 @@ Table = dict[str, Module]
 """By MIME type in lower case. `application/xml` also reads types that end in `+xml` and are not listed."""
 
 _LOOKED_AT: Final = 512
+_TYPE_CHARS: Final = 500
+"""Of a Content-Type header; what stands behind them says nothing."""
 _TYPE: Final = re.compile(r"\s*([a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+)\s*(?:[;,]|\Z)", re.IGNORECASE)
 _CHARSET: Final = re.compile(r";\s*charset\s*=\s*\"?'?([^\s;,\"']+)", re.IGNORECASE)
 _HTML: Final = re.compile(
@@ -46,9 +48,13 @@ TEXT: Final = "text/plain"
 BINARY: Final = "application/octet-stream"
 
 
-@lru_cache(maxsize=1024)
 def media_type(content_type: str) -> tuple[str, str]:
     """The type in lower case and the charset of a Content-Type header; each empty when it is not there or malformed."""
+    return _media_type(content_type[:_TYPE_CHARS])
+
+
+@lru_cache(maxsize=1024)
+def _media_type(content_type: str) -> tuple[str, str]:
     found = _TYPE.match(content_type)
     if found is None:
         return "", ""

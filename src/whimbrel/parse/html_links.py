@@ -1,7 +1,7 @@
 """What the elements of an HTML document say, but for `a`, which the reader takes itself."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 from whimbrel.url import Url, resolve
@@ -30,13 +30,15 @@ _NO_DOCUMENT: Final = frozenset(
 )
 """What a `link` element may name beside documents, pictures and the like: services, and hints for browsers."""
 _NO_DOCUMENT_TYPES: Final = ("oembed", "json")
-_REQUISITES: Final = {
+REQUISITE_RELATIONS: Final = {
     "stylesheet": "style", "icon": "img", "apple-touch-icon": "img", "apple-touch-icon-precomposed": "img",
     "apple-touch-startup-image": "img", "mask-icon": "img", "fluid-icon": "img", "image_src": "img",
     "preload": "media", "modulepreload": "script", "manifest": "media",
 }  # fmt: skip
-_SOURCES: Final = {"img": "img", "script": "script", "source": "media", "video": "media", "audio": "media",
-                   "track": "media", "embed": "media", "input": "img"}  # fmt: skip
+"""The kind of a `link` element that names something a page needs to be shown, by its rel."""
+REQUISITE_ELEMENTS: Final = {"img": "img", "script": "script", "source": "media", "video": "media", "audio": "media",
+                             "track": "media", "embed": "media", "input": "img"}  # fmt: skip
+"""The kind of what other elements name."""
 
 
 _CANDIDATE: Final = re.compile(r"[\s,]*+([^\s,]\S*+)(?:(?<!,)[^,]*+)?")
@@ -46,6 +48,10 @@ _CANDIDATE: Final = re.compile(r"[\s,]*+([^\s,]\S*+)(?:(?<!,)[^,]*+)?")
 def fold(text: str) -> str:
     """White space folded to single blanks, none at the ends."""
     return " ".join(text.split())
+
+
+def srcset_urls(text: str) -> Iterator[str]:
+    return (candidate[1].rstrip(",") for candidate in _CANDIDATE.finditer(text))
 
 
 class Harvest:
@@ -122,7 +128,7 @@ class Harvest:
                 self.canonicals.append(href)
             self._add("canonical", href, rel)
             return
-        kind = next((_REQUISITES[word] for word in words if word in _REQUISITES), "")
+        kind = next((REQUISITE_RELATIONS[word] for word in words if word in REQUISITE_RELATIONS), "")
         if kind:
             if self.requisites:
                 self._add(kind, href, rel)
@@ -149,13 +155,13 @@ class Harvest:
             self._add("refresh", said[1] or said[2] or said[3] or None)
 
     def _requisite(self, tag: str, attribute: Attribute) -> None:
-        kind = _SOURCES.get(tag)
+        kind = REQUISITE_ELEMENTS.get(tag)
         if kind is None or not self.requisites or (tag == "input" and attribute("type") != "image"):
             return
         self._add(kind, attribute("src") or None)
         self._add(kind, attribute("poster") or None)
-        for candidate in _CANDIDATE.finditer(attribute("srcset") or ""):
-            self._add(kind, candidate[1].rstrip(","))
+        for candidate in srcset_urls(attribute("srcset") or ""):
+            self._add(kind, candidate)
             if self.is_cut:
                 return
 

@@ -38,10 +38,11 @@ class LinkList:
         return self._joiner.join(href) if len(href) <= _MAX_HREF else None
 
     def add_all(self, links: Iterable[Raw]) -> None:
-        near, join, seen = self._joiner.near.get, self.join, self._seen
+        # Nearly all links of a site's pages were joined before.
+        near, known, join, seen = self._joiner.near.get, self._joiner.known.get, self.join, self._seen
         targets, rels, kinds, places = self.targets, self.rels, self.kinds, self.places
         for place, (kind, href, rel) in enumerate(links):
-            target = near(href) or join(href)
+            target = near(href) or known(href) or join(href)
             if target is None:
                 continue
             key = target if kind == "a" else (target, kind)

@@ -19,7 +19,7 @@ _CHUNK: Final = 64 * 1024
 _MAX_DEPTH: Final = 64
 _MAX_WORDS: Final = 4_096
 """Characters kept of one element."""
-_DECLARATION: Final = re.compile(rb"\s*<\?xml[^>]*\?>")
+_DECLARATION: Final = re.compile(rb"<\?xml[^>]*\?>")
 
 
 class Entries(Protocol):
@@ -58,7 +58,9 @@ class Xml:
         run = _Run(self._roots, url, self._reading.max_links)
         until_s = self._now_s() + self._reading.time_budget_s
         parser = run.parser()
-        body = _DECLARATION.sub(b"", body, count=1).lstrip()
+        body = body.lstrip()
+        declaration = _DECLARATION.match(body)
+        body = body[declaration.end() :].lstrip() if declaration else body
         trouble = ""
         try:
             for at in range(0, len(body), _CHUNK):

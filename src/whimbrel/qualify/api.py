@@ -20,8 +20,9 @@ class Qualification(msgspec.Struct, frozen=True, gc=False):
     addresses: tuple[str, ...]
     """To be used in this order: the one that answered first."""
     addresses_until_s: float
-    robots: str = ""
-    """The text of robots.txt when it has rules for us; empty is no rules."""
+    robots: str | None = ""
+    """The text of robots.txt when it has rules for us; empty is no rules. None: what it was, whatever that is. A text
+    may be long, and is not handed to and fro."""
     crawl_delay_s: float = 0.0
     """As robots.txt asks for it, however long; the gate decides how much of it is honoured."""
     sitemaps: tuple[str, ...] = ()
@@ -85,7 +86,7 @@ class HostDue(msgspec.Struct, frozen=True, gc=False):
 
     host: HostName
     before: Qualification | None
-    """The last qualification; None for a new host. With `addresses_only` it comes without the text of robots.txt."""
+    """The last qualification, without the text of robots.txt and without sitemaps; None for a new host."""
     addresses_only: bool
     """The qualification still holds: only new addresses are asked for."""
     without_robots: bool = False
@@ -100,7 +101,7 @@ class QualificationSink(Protocol):
 
     def refreshed(self, host: HostName, found: Qualification) -> None:
         """The addresses of a qualified host were asked for again, and nothing else. `found` has new ones, or is a
-        disqualification because there are none. It comes without the text of robots.txt, which stays what it was."""
+        disqualification because there are none. The text of robots.txt stays what it was."""
 
     def unqualified(self, host: HostName, shortage: Shortage | None = None) -> None:
         """Nothing was found out: it waits until it may be asked again. `shortage`: what this machine lacked."""

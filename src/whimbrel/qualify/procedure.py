@@ -5,8 +5,8 @@ import asyncio
 import msgspec
 
 from whimbrel.clock import Clock
-from whimbrel.fetch.api import Resolver, Transport
-from whimbrel.qualify.api import Qualification, RequestGate
+from whimbrel.fetch.api import Resolution, Resolver, Transport
+from whimbrel.qualify.api import NotAsked, Qualification, RequestGate
 from whimbrel.qualify.robots_fetch import RobotsFetcher, RobotsFinding
 from whimbrel.qualify.robots_policy import Circumstance, QualifyConfig, fail, judge
 from whimbrel.url import Domains
@@ -36,7 +36,7 @@ class Procedure:
     ) -> Qualification:
         """One attempt. `before` is the last qualification of the host, None for a new one. `without_robots`: a
         robots.txt that cannot be obtained counts as no rules."""
-        found = await self._resolver.resolve(host.host)
+        found = await self._resolve(host)
         until_s = self._clock.wall_s() + found.ttl_s
         if not found.addresses:
             asked_at_s = before.robots_at_s if before else 0.0
@@ -48,12 +48,18 @@ class Procedure:
 
     async def refresh(self, host: HostName, before: Qualification) -> Qualification:
         """New addresses, everything else as it was. A host without addresses is disqualified like any other."""
-        found = await self._resolver.resolve(host.host)
+        found = await self._resolve(host)
         until_s = self._clock.wall_s() + found.ttl_s
         if not found.addresses:
             return fail(self._config, "dns", RobotsFinding(), self._case(host, before, (), until_s, before.robots_at_s))
         addresses = _familiar_first(found.addresses, before)
         return msgspec.structs.replace(before, addresses=addresses, addresses_until_s=until_s)
+
+    async def _resolve(self, host: HostName) -> Resolution:
+        found = await self._resolver.resolve(host.host)
+        if found.shortage is not None:
+            raise NotAsked(found.shortage)
+        return found
 
     async def _two_rounds(self, host: HostName, addresses: tuple[str, ...]) -> tuple[RobotsFinding, tuple[str, ...]]:
         """The finding that counts, and the addresses that may be used, the one that answered first."""

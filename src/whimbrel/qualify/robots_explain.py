@@ -1,6 +1,6 @@
 """Which rule of a robots.txt forbids a URL, for people."""
 
-from whimbrel.qualify.robots import RobotsRules, comparable
+from whimbrel.qualify.robots import RobotsRules, length_of
 from whimbrel.qualify.robots_lines import Records, read_records
 
 
@@ -13,7 +13,7 @@ def denying_rule(text: str, agent: str, url_text: str) -> str:
         return ""
     patterns = [pattern for allow, pattern in read_records(text, agent).rules if not allow]
     matching = [pattern for pattern in patterns if not _alone(pattern).allows(url_text)]
-    return f"Disallow: {max(matching, key=lambda pattern: len(comparable(pattern)))}" if matching else ""
+    return f"Disallow: {max(matching, key=length_of)}" if matching else ""
 
 
 def _alone(pattern: str) -> RobotsRules:

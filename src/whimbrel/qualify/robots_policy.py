@@ -91,6 +91,7 @@ def fail(config: QualifyConfig, reason: str, finding: RobotsFinding, case: Circu
         until_s=case.now_s + interval_s,
         addresses=case.addresses,
         addresses_until_s=case.addresses_until_s,
+        robots=None,
         robots_at_s=case.asked_at_s,
         robots_status=finding.status,
         failures=failures,

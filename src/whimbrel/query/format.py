@@ -6,5 +6,6 @@ from enum import StrEnum
 class Format(StrEnum):
     TABLE = "table"
     JSON = "json"
+    JSONL = "jsonl"
     CSV = "csv"
     PARQUET = "parquet"

@@ -18,6 +18,7 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 from whimbrel.dedupe.simhash import simhashes
 
 MOST_BITS: Final = 3
+NEAR_DUPLICATES: Final = "near_duplicates"
 
 _QUARTERS: Final = (
     "_hash & 65535, 65536 + (_hash >> 16 & 65535), 131072 + (_hash >> 32 & 65535), 196608 + (_hash >> 48)"
@@ -48,7 +49,7 @@ def add_near_duplicates(connection: duckdb.DuckDBPyConnection, *, several: bool)
         crawl, original_crawl = "page.crawl AS crawl,", "original._crawl AS original_crawl,"
         first_crawl = "min_by(crawl, fetched_at) AS _crawl,"
     connection.execute(f"""
-        CREATE VIEW near_duplicates AS
+        CREATE VIEW {NEAR_DUPLICATES} AS
         WITH _firsts AS (
             SELECT simhash AS _hash, min_by(url, fetched_at) AS _url, {first_crawl} min(fetched_at) AS _at
             FROM pages WHERE simhash IS NOT NULL GROUP BY simhash

@@ -8,6 +8,7 @@ import csv
 import datetime as dt
 import io
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, BinaryIO, Final
 
 import msgspec
@@ -22,22 +23,41 @@ from whimbrel.query.sql import Answer
 
 TABLE_ROWS: Final = 1_000
 _CELL_CHARACTERS: Final = 300
+_LEAST_CHARACTERS: Final = 12
+"""Of a column, if it has so many: in a narrower one nothing can be read."""
+_FRAME_CHARACTERS: Final = 3
 
 
 def render_table(answer: Answer, console: Console, max_rows: int = TABLE_ROWS) -> bool:
-    """At most `max_rows` rows; False if there were more."""
-    table = Table(header_style="bold")
-    for field in answer.schema:
-        number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
-        table.add_column(Text(visible(field.name)), justify="right" if number else "left", overflow="fold")
-    complete = True
-    for shown, row in enumerate(_rows(answer)):
-        if shown == max_rows:
-            complete = False
-            break
-        table.add_row(*(Text(visible(_text(value))) for value in row))
-    console.print(table, highlight=False, markup=False)
+    """At most `max_rows` rows; False if there were more. Where so many columns would have no room beside each other,
+    each row has a block of lines."""
+    rows = [[visible(_text(value)) for value in row] for row in islice(_rows(answer), max_rows + 1)]
+    complete = len(rows) <= max_rows
+    names = [visible(field.name) for field in answer.schema]
+    widths = [max(len(row[at]) for row in (names, *rows)) for at in range(len(names))]
+    if sum(min(width, _LEAST_CHARACTERS) + _FRAME_CHARACTERS for width in widths) < console.width:
+        console.print(_table(answer, names, rows[:max_rows]), highlight=False, markup=False)
+    else:
+        _print_blocks(console, names, rows[:max_rows])
     return complete
+
+
+def _table(answer: Answer, names: list[str], rows: list[list[str]]) -> Table:
+    table = Table(header_style="bold")
+    for name, kind in zip(names, answer.schema.types, strict=True):
+        number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        table.add_column(Text(name), justify="right" if number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _print_blocks(console: Console, names: list[str], rows: list[list[str]]) -> None:
+    width = max(map(len, names), default=0)
+    for number, row in enumerate(rows, 1):
+        console.print(Text(f"row {number:,}", style="bold"))
+        for name, value in zip(names, row, strict=True):
+            console.print(Text(f"  {name:<{width}}  {value}"))
 
 
 def render_json(answer: Answer, out: BinaryIO) -> None:
@@ -48,6 +68,12 @@ def render_json(answer: Answer, out: BinaryIO) -> None:
         out.write(before + b"\n" + encode(dict(zip(names, row, strict=True))))
         before = b","
     out.write(b"\n]\n" if before == b"," else b"[]\n")
+
+
+def render_json_lines(answer: Answer, out: BinaryIO) -> None:
+    """An object per line and nothing else, with values as in JSON."""
+    names, encode = _unique_names(answer), msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
+    out.writelines(encode(dict(zip(names, row, strict=True))) + b"\n" for row in _rows(answer))
 
 
 def render_csv(answer: Answer, out: BinaryIO) -> None:
@@ -74,6 +100,7 @@ def render_parquet(answer: Answer, out: BinaryIO) -> None:
 
 RENDERERS: Final[dict[Format, Callable[[Answer, BinaryIO], None]]] = {
     Format.JSON: render_json,
+    Format.JSONL: render_json_lines,
     Format.CSV: render_csv,
     Format.PARQUET: render_parquet,
 }

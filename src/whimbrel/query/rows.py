@@ -58,7 +58,7 @@ class Rows:
         return found
 
     def write(self, path: str | Path, form: str = "") -> None:
-        """To a file: `json`, `csv` or `parquet`, by its ending unless given."""
+        """To a file: `json`, `jsonl`, `csv` or `parquet`, by its ending unless given."""
         from whimbrel.query.render import RENDERERS
         from whimbrel.query.sql import Answer
 

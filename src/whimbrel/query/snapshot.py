@@ -52,7 +52,7 @@ class Snapshot:
             for name, fd, length in opened:
                 try:
                     for head in heads(fd, length):
-                        for table, rows in read_payload_tables(read_payload(fd, head)).items():
+                        for table, rows in read_payload_tables(read_payload(fd, head), head.offset).items():
                             known = rows.cast(schema(table)) if table in TABLES else rows
                             parts.setdefault(table, []).append(known)
                 except FrameBroken as error:

@@ -5,8 +5,10 @@ be one SELECT. The database has no access to files but the snapshot's Parquet fi
 look for tables among Python's variables. Its settings are locked before the first question.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from difflib import get_close_matches
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from typing import Final, Self
@@ -18,13 +20,16 @@ from whimbrel.error import UsageError, WhimbrelError
 from whimbrel.facts.api import FactsDamaged
 from whimbrel.flow import Config
 from whimbrel.query.function import add_functions, add_url_functions
-from whimbrel.query.near_duplicate import add_near_duplicates, add_simhash
+from whimbrel.query.near_duplicate import NEAR_DUPLICATES, add_near_duplicates, add_simhash
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.table_rows import literals
 from whimbrel.query.view import make_views
 
 _BATCH_ROWS: Final = 10_000
 _AGAIN_S: Final = 0.05
+_SHOW_TABLES: Final = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
+_NO_TABLE: Final = re.compile(r"^Catalog Error: Table with name (\S+) does not exist!")
+"""DuckDB goes on with a view that has a name like it, which may be one of our own."""
 
 
 class QueryConfig(Config, frozen=True):
@@ -73,9 +78,11 @@ class Query:
             add_simhash(self._connection)
             add_url_functions(self._connection)
             with _as_damage():
-                make_views(self._connection, self._crawls)
+                views = make_views(self._connection, self._crawls)
             self._documents = add_functions(self._connection, self._crawls)
             add_near_duplicates(self._connection, several=len(self._crawls) > 1)
+            self.tables = sorted([*views, NEAR_DUPLICATES])
+            """What can be asked for. The database has more views, which are our own."""
             self._lock()
             self._stack = stack.pop_all()
         return self
@@ -86,6 +93,8 @@ class Query:
     @contextmanager
     def run(self, sql: str) -> Iterator[Answer]:
         """Ask. Raises QueryRefused, QueryFailed or Damaged, these two also while the rows are taken."""
+        if _SHOW_TABLES.fullmatch(sql):
+            sql = f"SELECT unnest({literals(self.tables)}) AS name"
         try:
             statements = self._connection.extract_statements(sql)
         except duckdb.Error as error:
@@ -110,7 +119,13 @@ class Query:
             return FactsDamaged(_first_line(error))
         if type(error) is duckdb.Error:
             return FactsDamaged(f"a Parquet file cannot be read: {_first_line(error)}")
-        return QueryFailed(str(error))
+        missing = _NO_TABLE.search(str(error))
+        return QueryFailed(str(error) if missing is None else self._no_table(missing[1]))
+
+    def _no_table(self, name: str) -> str:
+        near = get_close_matches(name.lower(), self.tables, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return f"there is no table {name!r}{hint}; the tables are: {', '.join(self.tables)}"
 
     def _paths(self) -> list[str]:
         tables = [files for crawl in self._crawls for of in (crawl.parquet, crawl.old_parquet) for files in of.values()]

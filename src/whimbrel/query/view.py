@@ -32,9 +32,9 @@ _CONFIRMED: Final = f"outcome IN {(*map(str, CONTENT), str(Outcome.UNCHANGED))}"
 # S608 below: tables and columns are our own names, and everything else is quoted.
 
 
-def make_views(connection: duckdb.DuckDBPyConnection, crawls: Sequence[Snapshot]) -> None:
-    """One for each table; `_pages` and `_contents` (all captures with content), numbered by crawl. The functions
-    `site`, `host`, `_simhash` and `_url_id` must be there already."""
+def make_views(connection: duckdb.DuckDBPyConnection, crawls: Sequence[Snapshot]) -> list[str]:
+    """The names of the views, one for each table. Beside them `_pages` and `_contents` (all captures with content) are
+    made, numbered by crawl. The functions `site`, `host`, `_simhash` and `_url_id` must be there already."""
     for at, crawl in enumerate(crawls):
         for table in TABLES:
             connection.execute(f"CREATE VIEW _stored_{table}_{at} AS {table_rows(connection, table, at, crawl)}")
@@ -49,8 +49,10 @@ def make_views(connection: duckdb.DuckDBPyConnection, crawls: Sequence[Snapshot]
     for view, source, where in (("_pages", "_pages", "true"), ("_contents", "_stored_captures", _CONTENT)):
         numbered = (f"SELECT *, {at} AS _crawl FROM {source}_{at} WHERE {where}" for at in range(len(crawls)))  # noqa: S608
         connection.execute(f"CREATE VIEW {view} AS {' UNION ALL '.join(numbered)}")
-    for table in sorted({name for crawl in crawls for name in crawl.items}):
+    items = sorted({name for crawl in crawls for name in crawl.items})
+    for table in items:
         _make_item_views(connection, table, crawls)
+    return [*shown, *(name for table in items for name in (table, f"{table}_history"))]
 
 
 def _united(source: str, crawls: Sequence[Snapshot]) -> str:

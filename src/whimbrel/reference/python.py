@@ -22,6 +22,7 @@ _SECTIONS: Final = {
         *("control.history.Sample", "control.configuration.Configuration"),
     ),
     "Asking": ("__init__.open", "query.crawl_data.CrawlData", "query.rows.Rows", "query.document.Document"),
+    "Why": ("offline.explain.Explainer", "offline.explain.UrlStory", "offline.link_judge.Refusal"),
     "Handlers": ("handle.item.Item", "handle.rule.handler", "handle.rule.filter", "handle.rule.Link"),
     "Pages in handlers": ("handle.page.Page", "handle.select.Selected"),
     "Archives again": ("offline.reparse.Reparsed",),
@@ -29,7 +30,7 @@ _SECTIONS: Final = {
         *("error.WhimbrelError", "error.UsageError", "commit.committed.NotACrawl", "error.Busy", "error.Damaged"),
         *("error.StorageTrouble", "query.sql.QueryFailed", "control.api.ControlError"),
         *("job.options.OptionError", "job.crawl.CrawlError", "query.sql.QueryRefused", "control.api.Refused"),
-        "offline.warc_import.ImportFailed",
+        *("offline.warc_import.ImportFailed", "offline.explain.NotAUrl"),
     ),
 }
 

@@ -14,8 +14,10 @@ from whimbrel.parse.api import Handled, ParsedPage
 from whimbrel.url import Url
 from whimbrel.visit import Visit
 
-_LINK_BYTES: Final = 300
-"""What a link of a page costs in memory, about."""
+_VISIT_BYTES: Final = 2_000
+_HEADER_BYTES: Final = 200
+_ROW_BYTES: Final = 600
+"""What each of these takes besides its texts: objects, places in lists, and columns of rows."""
 
 
 class SettledVisit(msgspec.Struct, frozen=True, gc=False):
@@ -46,17 +48,22 @@ class SettledVisit(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def held_bytes(self) -> int:
-        """What it holds until it is durable: the body, and what was derived from that, text and links included."""
+        """What it holds until it is durable: the answer, and what was derived from that. A body on disk counts, too:
+        the commit has to read it."""
+        size, page = _VISIT_BYTES, self.page
         response = None if self.exchange is None else self.exchange.response
-        size = 0 if response is None else response.document.size
+        if response is not None:
+            size += response.document.size + 2 * len(response.head) + _HEADER_BYTES * len(response.headers)
         if len(self.captures) > 1:
             size += payload_bytes(self.captures[1:])
-        page = self.page
-        return size if page is None else size + len(page.text) + _LINK_BYTES * len(page.links)
+        if page is not None:
+            size += page.held_bytes
+        return size if self.handled is None else size + self.handled.bytes
 
 
 class Work:
-    """Filled on the event loop's thread, then sealed and handed to the committer; never changed after that."""
+    """Filled on the event loop's thread, then sealed and handed to the committer; never changed after that. `bytes` is
+    what all of it takes, about."""
 
     __slots__ = ("bytes", "captures", "dropped", "events", "handled", "hosts", "requeued", "tables", "visits")
 
@@ -75,6 +82,35 @@ class Work:
         self.tables: dict[str, tuple[tuple[str, str], ...]] = {}
         """Tables of the user's that there are from now on, rows or not."""
         self.bytes = 0
+
+    def add_visit(self, settled: SettledVisit) -> None:
+        self.visits.append(settled)
+        self.bytes += settled.held_bytes
+
+    def add_capture(self, capture: Capture) -> None:
+        self.captures.append(capture)
+        self.bytes += _ROW_BYTES + payload_bytes((capture,))
+
+    def add_handled(self, url: str, capture_id: int, at_s: float, handled: Handled) -> None:
+        self.handled.append((url, capture_id, at_s, handled))
+        self.bytes += _ROW_BYTES + len(url) + handled.bytes
+
+    def add_dropped(self, url: Url, reason: str, source: str, at_s: float) -> None:
+        self.dropped.append((url, reason, source, at_s))
+        # The URL has its path as a text of its own. Its row has a copy of the page that it was found on.
+        self.bytes += _ROW_BYTES + 2 * len(url.text) + len(source)
+
+    def add_requeued(self, url: Url, source: str, at_s: float) -> None:
+        self.requeued.append((url, source, at_s))
+        self.bytes += _ROW_BYTES + 2 * len(url.text) + len(source)
+
+    def add_host(self, row: HostRow) -> None:
+        self.hosts.append(row)
+        self.bytes += _ROW_BYTES + len(row.site) + len(row.last_error)
+
+    def add_event(self, row: EventRow) -> None:
+        self.events.append(row)
+        self.bytes += _ROW_BYTES + len(row.subject) + len(row.detail)
 
     def __bool__(self) -> bool:
         return any((self.visits, self.captures, self.dropped, self.requeued, self.hosts, self.events, self.handled))

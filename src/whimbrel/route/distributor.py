@@ -1,11 +1,14 @@
 """Decides for each link of a visit that was read whether it is to be visited; pure but for a cache of decisions."""
 
+from typing import Final
+
 import msgspec
 
 from whimbrel.flow import In, Needs, Out, Sync
-from whimbrel.handle.judged import SCHEME, JudgedVisit
 from whimbrel.parse.api import Parsed
 from whimbrel.route.router import Route, Router
+
+_SCHEME: Final = "scheme"
 
 
 class Routed(msgspec.Struct, frozen=True, gc=False):
@@ -26,12 +29,10 @@ class Distributor(Sync):
         route = None
         if parsed.redirect_to:
             route = self.router.redirect(visit, parsed.redirect_to)
-        elif isinstance(parsed, JudgedVisit) and parsed.page is not None:
+        elif parsed.page is not None and (parsed.page.links or parsed.nowhere):
             route = self.router.route(visit, parsed.page, parsed.refusals, _first(parsed))
             if parsed.nowhere:
-                route = msgspec.structs.replace(route, refused={**route.refused, SCHEME: parsed.nowhere})
-        elif parsed.page is not None and parsed.page.links:
-            route = self.router.route(visit, parsed.page, first=_first(parsed))
+                route = msgspec.structs.replace(route, refused={**route.refused, _SCHEME: parsed.nowhere})
         return [Routed(parsed, route)]
 
 

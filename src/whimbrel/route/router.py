@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from whimbrel.cache import ByteCache
 from whimbrel.flow import Config, Provider
 from whimbrel.parse.api import PageLink, ParsedPage
 from whimbrel.route.link_rule import REQUISITES, LinkRule, page_refusal
@@ -55,8 +56,8 @@ class RouterConfig(Config, frozen=True):
     """Of a path; empty ones do not count."""
     max_repeats: int | None = 2
     """How often a run of path segments may stand in a row."""
-    cached: int = 100_000
-    """Decisions kept in memory."""
+    cache_bytes: int = 24_000_000
+    """Of memory, for decisions on links: about 80,000 of them."""
 
 
 class Dropped(msgspec.Struct, frozen=True, gc=False):
@@ -123,8 +124,8 @@ class Router(Provider):
         self._limits = Limits(
             length=config.max_length, segments=config.max_segments, repeats=config.max_repeats, hops=config.max_depth
         )
-        self._young: dict[str, str] = {}
-        self._old: dict[str, str] = {}
+        self._decisions: ByteCache[str, str] = ByteCache(config.cache_bytes, _size)
+        """Why a link is not followed."""
 
     def reconfigure(self, config: RouterConfig) -> None:
         """Links that are found from now on are judged anew. ValueError for a seed or a filter that cannot be used:
@@ -152,8 +153,7 @@ class Router(Provider):
         """A seed redirects here: its scope goes along."""
         self._leads.append(url)
         self._scope = self._scope.extended(url)
-        self._young.clear()
-        self._old.clear()
+        self._decisions.clear()
 
     def route(
         self,
@@ -169,7 +169,7 @@ class Router(Provider):
             return Route(refused={refused: len(links)})
         draft = _Draft(first)
         near = self.config.requisites and self._scope.holds(visit.url)
-        reasons = list(map(self._young.get, links.targets))
+        reasons = list(map(self._decisions.young.get, links.targets))
         if refusals:
             reasons = list(map(refusals.get, links.targets, reasons))
         if None in reasons:
@@ -182,8 +182,26 @@ class Router(Provider):
     def _route_one(self, link: PageLink, visit: Visit, draft: _Draft, *, near: bool) -> str:
         if link.target in draft.followed:
             return "seen"
-        known = self._young.get(link.target)  # It may have stood further up on the page.
+        known = self._decisions.get(link.target)  # It may have stood further up on the page.
         return self._decide(link, visit.url.text, visit.depth + 1, draft, near=near) if known is None else known
+
+    def judge(self, link: PageLink, source: Url, depth: int, robots: tuple[str, ...] = (), filtered: str = "") -> str:
+        """Why a link is not followed, whatever was decided before; empty when it is. Its page is at `source`, `depth`
+        hops from a seed, and has these robots directives; `filtered` is why the user's own filters refuse it. The
+        questions and their order are those of `route`."""
+        url = restore(link.target)
+        near = link.kind in REQUISITES and self.config.requisites and self._scope.holds(source)
+        return (
+            page_refusal(robots)
+            or filtered
+            or self._rule.refusal(link)
+            or self._refusal(url, requisite=near)
+            or self._limits.cut(url, depth + 1)
+        )
+
+    def judge_redirect(self, url: Url, depth: int) -> str:
+        """Why the target of a redirect is not followed, as `redirect` decides; empty when it is."""
+        return self._refusal(url, requisite=False) or self._limits.cut(url, depth)
 
     def redirect(self, visit: Visit, target: str) -> Route:
         """The target of a redirect: at the same depth, one redirect further."""
@@ -207,7 +225,7 @@ class Router(Provider):
     def remember(self, route: Route) -> None:
         """A route is settled: what it follows is known from now on."""
         for text in route.followed:
-            self._remember(text, "seen")
+            self._decisions.put(text, "seen")
 
     def sitemaps(self, host: HostName, named: tuple[str, ...]) -> tuple[str, ...]:
         """The sitemaps of a host: those that robots.txt names and, if asked for, the one at the usual place."""
@@ -218,9 +236,8 @@ class Router(Provider):
     def _decide(self, link: PageLink, source: str, depth: int, draft: _Draft, *, near: bool) -> str:
         """Why a link is not followed; empty when it is. `near`: what its page needs to be shown may be out of scope,
         since the page is not."""
-        known = self._old.pop(link.target, None)
+        known = self._decisions.get(link.target)
         if known is not None:
-            self._remember(link.target, known)
             return known
         reason = self._rule.refusal(link)
         if reason:
@@ -231,7 +248,7 @@ class Router(Provider):
         if reason:
             # What is out of scope for a link may not be so for a requisite, and must not be remembered then.
             if reason != "out-of-scope" or not self.config.requisites:
-                self._remember(link.target, reason)
+                self._decisions.put(link.target, reason)
             return reason
         draft.followed[link.target] = None
         request = Request(url, purpose="requisite") if requisite else None
@@ -255,10 +272,9 @@ class Router(Provider):
             above = (parent for parent in parents(url) if not self._refusal(parent, requisite=False))
             draft.found.extend(Discovered(parent, depth, found.source) for parent in above)
 
-    def _remember(self, text: str, reason: str) -> None:
-        self._young[text] = reason
-        if len(self._young) > self.config.cached // 2:
-            self._old, self._young = self._young, {}
+
+def _size(text: str, _: str) -> int:
+    return len(text)
 
 
 def _seed(text: str) -> Url:

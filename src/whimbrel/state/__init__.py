@@ -14,6 +14,7 @@ and can be rebuilt. The *secret* (`secret.py`) keys all hashes; it belongs to th
 What ends with its process, like a single fetch, has a state in memory (`memory.py`), which is keys and values only.
 
 The database's own lock (`lock.py`) is the crawl's lock: two processes cannot work on one crawl. Only the crawl opens
-the database; readers use what is published (`commit/committed.py`). A state of an earlier format is upgraded by
+the database to write; readers use what is published (`commit/committed.py`), or look into the database without its lock
+(`reader.py`). A state of an earlier format is upgraded by
 `resume` (`commit/upgrade.py`).
 """

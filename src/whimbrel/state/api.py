@@ -54,23 +54,31 @@ class StateFull(StateError, StorageTrouble):
     """There is no room to open it again after a write that failed."""
 
 
+class StateUnavailable(StateError, StorageTrouble):
+    """The system does not let us open or read its files, for the moment: descriptors, memory, permissions, the disk."""
+
+
 class StateTooOld(StateError, UsageError):
     """An earlier version of Whimbrel wrote it, and it has not been upgraded yet."""
 
 
-class KeyValues(Protocol):
-    """Keys in spaces: all that most parts need of the state. Reads see everything that was put."""
+class StoredPairs(Protocol):
+    """Keys in spaces, to be read."""
 
     def get(self, space: str, key: bytes) -> bytes | None:
         """The value of a key; None when there is none. A value may be empty."""
+
+    def scan(self, space: str, start: bytes, end: bytes, most: int) -> list[tuple[bytes, bytes]]:
+        """Up to `most` pairs with start <= key < end, in the order of keys. Both ends lie in one part of the space."""
+
+
+class KeyValues(StoredPairs, Protocol):
+    """Keys in spaces: all that most parts need of the state. Reads see everything that was put."""
 
     def put(self, space: str, key: bytes, value: bytes) -> None: ...
 
     def delete(self, space: str, key: bytes) -> None:
         """The key need not be there."""
-
-    def scan(self, space: str, start: bytes, end: bytes, most: int) -> list[tuple[bytes, bytes]]:
-        """Up to `most` pairs with start <= key < end, in the order of keys. Both ends lie in one part of the space."""
 
 
 class State(KeyValues, Protocol):
@@ -94,6 +102,10 @@ class State(KeyValues, Protocol):
     @property
     def changed(self) -> int:
         """How many keys the open group changes."""
+
+    @property
+    def changed_bytes(self) -> int:
+        """What these changes take in memory, about."""
 
     def seal(self, number: int) -> "Group":
         """End the open group and begin the next. The sealed one stays visible until it is forgotten."""

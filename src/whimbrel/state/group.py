@@ -1,6 +1,7 @@
 """A group of changes on its way to the disk, and the view through several of them."""
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from whimbrel.state.api import SPACES
 
@@ -8,15 +9,19 @@ Changes = dict[bytes, bytes | None]
 """New values by key; None stands for a deleted key."""
 
 _NOTHING: Changes = {}
+_CHANGE_BYTES: Final = 200
+"""What a change takes besides its bytes: two objects, and a place in a dictionary."""
 
 
 class Group:
     """The changes of one commit, by space and by the part of a space that scans stay within."""
 
-    __slots__ = ("_spaces", "number")
+    __slots__ = ("_spaces", "bytes", "number")
 
     def __init__(self, number: int) -> None:
         self.number = number
+        self.bytes = 0
+        """What its changes take in memory, about; one that was changed twice counts twice."""
         self._spaces: dict[str, dict[bytes, Changes]] = {space: {} for space in SPACES}
 
     def set(self, space: str, key: bytes, value: bytes | None) -> None:
@@ -26,6 +31,7 @@ class Group:
         if changes is None:
             changes = parts[part] = {}
         changes[key] = value
+        self.bytes += _CHANGE_BYTES + len(key) if value is None else _CHANGE_BYTES + len(key) + len(value)
 
     def part(self, space: str, key: bytes) -> Changes:
         """The changes in the part of a space that a key is in; not to be written to."""

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -10,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from whimbrel.flow import Config, Provider
-from whimbrel.state.api import SPACES, StateDamaged, StateError, StateFull, StateTooNew, StateTooOld
+from whimbrel.state.api import SPACES, StateDamaged, StateError, StateFull, StateTooNew, StateTooOld, StateUnavailable
 from whimbrel.state.group import Group, merged
 from whimbrel.state.lock import state_locked
 from whimbrel.state.secret import crawl_secret
@@ -76,7 +77,7 @@ class RocksState(Provider):
                 str(self._path), self._options(point=True), column_families=options, access_type=access
             )
         except Exception as error:
-            raise _cannot_open(self._path, error) from error
+            raise cannot_open(self._path, error) from error
         self._families = {space: self._database.get_column_family(space) for space in SPACES}
         self._handles = {space: self._database.get_column_family_handle(space) for space in SPACES}
 
@@ -184,6 +185,10 @@ class RocksState(Provider):
         """How many keys the open group changes."""
         return len(self._open)
 
+    @property
+    def changed_bytes(self) -> int:
+        return self._open.bytes
+
     def seal(self, number: int) -> Group:
         """End the open group and begin the next. The sealed one stays visible until it is forgotten."""
         group = self._open
@@ -238,13 +243,16 @@ class RocksState(Provider):
             yield key
 
 
-def _cannot_open(path: Path, error: Exception) -> StateError:
-    if "lock" in str(error).lower():
+def cannot_open(path: Path, error: Exception) -> StateError:
+    # Not "While open a file for lock", which is any trouble with opening files.
+    if re.search("lock hold|while lock file", str(error), re.IGNORECASE):
         return state_locked(path.parent)
     if "column families not opened: seen" in str(error).lower():
         return wrong_format(path, b"1")
     if "column families not opened" in str(error).lower():
         return StateTooNew(f"{path} was written by a later version of Whimbrel ({error}); nothing was changed")
+    if _is_of_the_system(error):
+        return _unavailable(path, "opened", error)
     return StateDamaged(f"{path} cannot be opened: {error}")
 
 
@@ -276,7 +284,9 @@ def stored_pairs(
         raise _cannot_read(path, error) from error
 
 
-def _cannot_read(path: Path, error: Exception) -> StateDamaged:
+def _cannot_read(path: Path, error: Exception) -> StateError:
+    if _is_of_the_system(error):
+        return _unavailable(path, "read", error)
     return StateDamaged(f"{path} cannot be read: {error}. Bring back the whole directory from a copy")
 
 
@@ -295,4 +305,18 @@ def wrong_format(path: Path, stored: bytes) -> StateError:
     return StateTooNew(
         f"{path} has format {stored.decode(errors='replace')}; this version of Whimbrel reads "
         f"{FORMAT.decode()}. Nothing was changed; go on with the version that wrote it, or a later one"
+    )
+
+
+def _is_of_the_system(error: Exception) -> bool:
+    """Not what the files hold is wrong: they could not be opened, read or written. A file that is missing is damage."""
+    said = str(error)
+    # The second is what RocksDB says when it could not open a file for a first look.
+    return (said.startswith("IO error") and "No such file" not in said) or "Direct I/O is not supported" in said
+
+
+def _unavailable(path: Path, what: str, error: Exception) -> StateUnavailable:
+    return StateUnavailable(
+        f"{path} cannot be {what}: {error}. Nothing that was committed is lost: mend that (room, permissions, open "
+        "files, memory, the disk itself), then `whimbrel resume` the crawl"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from whimbrel.durable_file import Disk
-from whimbrel.state.api import StateDamaged
+from whimbrel.state.api import StateDamaged, StoredPairs
 
 NAME: Final = "secret"
 _KEY: Final = b"secret"
@@ -38,6 +38,11 @@ def crawl_secret(directory: Path, state: _Pairs) -> bytes:
     if copy is None:
         state.put("meta", _KEY, secret)
     return secret
+
+
+def stored_secret(state: StoredPairs) -> bytes | None:
+    """The copy that the state has; None before the first commit."""
+    return state.get("meta", _KEY)
 
 
 def _read(path: Path) -> bytes | None:

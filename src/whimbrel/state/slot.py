@@ -8,7 +8,7 @@ not among them: what they hold follows from the others, and `frontier/slot_trans
 import zlib
 from collections.abc import Iterator
 from hashlib import blake2b
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 import zstandard
@@ -16,6 +16,7 @@ import zstandard
 from whimbrel.error import Damaged
 from whimbrel.state.api import SLOT_BYTES, SLOT_SPACES, State, StateError, StateTooNew
 from whimbrel.state.rocks import FORMAT
+from whimbrel.url.key import SLOTS
 
 _MAGIC: Final = b"WhimSlt1"
 _HEAD_BYTES: Final = len(_MAGIC) + 4
@@ -36,8 +37,8 @@ class SlotChunk(msgspec.Struct, frozen=True, array_like=True):
     """A part of a slot. The last one of a slot says so, and has no pairs."""
 
     format: int
-    slot: int
-    number: int
+    slot: Annotated[int, msgspec.Meta(ge=0, lt=SLOTS)]
+    number: Annotated[int, msgspec.Meta(ge=0)]
     """From 0, within the slot."""
     space: str
     """Empty in the last one."""
@@ -105,8 +106,8 @@ def read_chunk(data: bytes) -> SlotChunk:
     if data[: len(_MAGIC)] != _MAGIC or zlib.crc32(body).to_bytes(4, "big") != data[len(_MAGIC) : _HEAD_BYTES]:
         raise SlotDamaged("a chunk of a slot is damaged; have it sent once more")
     try:
-        chunk = _decode(zstandard.ZstdDecompressor().decompress(body, max_output_size=_MOST_BYTES))
-    except (zstandard.ZstdError, msgspec.DecodeError) as error:
+        chunk = _decode(_unpacked(body))
+    except (zstandard.ZstdError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SlotDamaged(f"a chunk of a slot is damaged ({error}); have it sent once more") from error
     if chunk.format != int(FORMAT):
         raise StateTooNew(f"a chunk of slot {chunk.slot} has format {chunk.format}; this state has {FORMAT.decode()}")
@@ -115,3 +116,11 @@ def read_chunk(data: bytes) -> SlotChunk:
     if strange or not all(key.startswith(start) for key, _ in chunk.pairs):
         raise SlotDamaged(f"a chunk of slot {chunk.slot} holds what is not of that slot; nothing was taken over")
     return chunk
+
+
+def _unpacked(body: bytes) -> bytes:
+    # A frame that says how large it is makes the decoder take so much memory, whatever limit it is given.
+    said = zstandard.frame_content_size(body)
+    if said > _MOST_BYTES:
+        raise zstandard.ZstdError(f"{said:,} bytes are more than a chunk has")
+    return zstandard.ZstdDecompressor().decompress(body, max_output_size=_MOST_BYTES)

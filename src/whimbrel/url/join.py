@@ -10,6 +10,7 @@ be a dot segment. Joining a plain link to its base is gluing text. All others go
 import re
 from typing import Final
 
+from whimbrel.cache import ENTRY_BYTES
 from whimbrel.url.value import Url, canonical
 
 # All but what both percent-encode sets keep as it is (https://url.spec.whatwg.org/#path-percent-encode-set, and that
@@ -23,7 +24,9 @@ _AUTHORITY: Final = re.compile(
 # Labels in Punycode are checked by the parser, and may be refused.
 _PUNYCODE: Final = "xn--"
 _REMEMBERED_CHARS: Final = 400
-"""Of a link and what it leads to, together: longer ones are rarely repeated, and take too much memory."""
+"""Of a link and what it leads to, together: longer ones are rarely repeated."""
+_PLACE_BYTES: Final = 400
+"""What an origin or a folder takes, besides its characters and its links."""
 
 
 def without_fragment(href: str) -> str:
@@ -35,25 +38,31 @@ def without_fragment(href: str) -> str:
 
 class Joined:
     """What plain links of recent pages led to, by the page's origin, or by its folder for those that are relative to
-    it. Beyond `most` links all of it is forgotten."""
+    it. When they take more than `most_bytes` no more are added, and with the next page all are forgotten."""
 
-    __slots__ = ("_most", "_places", "count")
+    __slots__ = ("_most_bytes", "_places", "bytes")
 
-    def __init__(self, most: int = 50_000) -> None:
-        self._most = most
+    def __init__(self, most_bytes: int = 16_000_000) -> None:
+        self._most_bytes = most_bytes
         self._places: dict[str, dict[str, str]] = {}
-        self.count = 0
+        self.bytes = 0
 
     def of(self, place: str) -> dict[str, str]:
-        if self.count > self._most:
+        if self.bytes > self._most_bytes:
             self._places.clear()
-            self.count = 0
+            self.bytes = 0
         found = self._places.get(place)
         if found is None:
             # An empty one counts, too: a site may have as many folders as pages, and their names may be long.
-            self.count += 1 + len(place) // _REMEMBERED_CHARS
+            self.bytes += _PLACE_BYTES + len(place)
             found = self._places[place] = {}
         return found
+
+    def add(self, place: dict[str, str], href: str, joined: str) -> None:
+        """One more link of a place that `of` has returned."""
+        if self.bytes <= self._most_bytes:
+            self.bytes += ENTRY_BYTES + len(href) + len(joined)
+            place[href] = joined
 
 
 class Joiner:
@@ -113,8 +122,7 @@ class Joiner:
         first = plain[:1]
         if first in ("", "?") or len(href) + len(joined) > _REMEMBERED_CHARS:
             return
-        (self.known if first == "/" or (":" in plain and first != ".") else self.near)[href] = joined
-        self._joined.count += 1
+        self._joined.add(self.known if first == "/" or (":" in plain and first != ".") else self.near, href, joined)
 
     def _join_plain(self, plain: str) -> str | None:
         """None when the parser has to be asked."""

@@ -16,9 +16,9 @@ It knows nothing of crawling: handlers run on it (`whimbrel.handle`), and so can
   should not, and replaces every worker that ends.
 
 The life of a request: submitted, it waits for a worker; it is sent, as one of a batch; the worker serves it, and its
-reply is handed to `done`. If the worker fails instead, the request it was working on gets a reply that says so, and
-the others of the batch wait for the next worker. `api.py` is the contract: what each outcome means, and what is not
-promised.
+reply is handed to `done`. If the worker dies instead, the request it was working on is tried once more, since it need
+not be to blame; if that worker dies, too, or if it takes too long, it gets a reply that says so. The others of the
+batch wait for the next worker. `api.py` is the contract: what each outcome means, and what is not promised.
 
 The pool owns the requests and the connections, the fork server the processes. Nothing is shared between two pools, so
 a program may have several, also on one fork server.

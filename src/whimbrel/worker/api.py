@@ -23,8 +23,8 @@ class WorkerReply(msgspec.Struct, frozen=True, gc=False):
 
     - `ok`: it was served, and `body` is what `Serve` returned.
     - `timeout`: it was not served within the time limit. Its worker was killed.
-    - `died`: its worker ended while serving it: it crashed, was killed, raised, ran out of memory, replied with too
-      many bytes, or wrote what is no reply.
+    - `died`: two workers ended while serving it, one after the other: they crashed, were killed, raised, ran out of
+      memory, replied with too many bytes, or wrote what is no reply. The first may have met a trouble of this machine.
     - `lost`: nothing is known about it, and it is not to blame: the pool was closed, or can make no workers any more.
       It may have been served or not. All later requests are lost, too.
     """
@@ -40,8 +40,9 @@ class Pool(Protocol):
     """Serves requests in other processes.
 
     Promised: `done` is called exactly once for each `submit`, on the event loop, never within `submit` itself. A
-    request is served at most once. One that is too slow, too large or deadly costs no other request its reply, and
-    neither the pool nor the program anything but a worker. After `close` no process and no descriptor is left.
+    request is served once, or once more when its worker died. One that is too slow, too large or deadly costs no other
+    request its reply, and neither the pool nor the program anything but two workers. After `close` no process and no
+    descriptor is left.
 
     Not promised: any order of the replies. Nor that a request is safe from what an earlier one left running in the same
     worker, such as a thread that ends the process later.

@@ -24,6 +24,8 @@ class PendingRequest(msgspec.Struct, frozen=True, gc=False):
 
     body: bytes
     done: Done
+    is_second_try: bool = False
+    """A worker has died of it, or while it had it."""
 
 
 def give(request: PendingRequest, reply: WorkerReply) -> None:

@@ -11,7 +11,7 @@ import socket
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
 from whimbrel.worker.api import MakeServe
@@ -34,22 +34,19 @@ class ForkServerLost(Exception):
 def fork_server(make_serve: MakeServe, memory_bytes: int) -> "Iterator[ForkServer]":
     """Enter this before the program starts threads. A worker may take `memory_bytes` beside what it begins with.
     The same process must leave it, and all workers end then."""
-    ours, theirs = socket.socketpair()
-    program = os.pidfd_open(os.getpid())
-    try:
+    with ExitStack() as opened:
+        # All that the child needs, too: what cannot be had is told here, where there is somebody to tell.
+        ours, theirs, alarm, bell = (opened.enter_context(one) for _ in range(2) for one in socket.socketpair())
+        program = os.pidfd_open(os.getpid())
+        opened.callback(os.close, program)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of threads; the child uses none
             process = os.fork()
         if process == 0:
             ours.close()
-            serve_forks(make_serve, memory_bytes, theirs, program)
-    except OSError:
-        ours.close()
-        raise
-    finally:
-        theirs.close()
-        os.close(program)
-    server = ForkServer(process, ours)
+            serve_forks(make_serve, memory_bytes, theirs, (alarm, bell), program)
+        kept = socket.socket(fileno=ours.detach())
+    server = ForkServer(process, kept)
     try:
         yield server
     finally:

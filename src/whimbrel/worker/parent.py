@@ -15,15 +15,18 @@ from whimbrel.worker.wire import ERROR_NUMBER
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
+_Bells = tuple[socket.socket, socket.socket]
 _IGNORED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """They mean the program, which ends its workers when it is done with them."""
 
 
-def serve_forks(make_serve: MakeServe, memory_bytes: int, control: socket.socket, program: int) -> NoReturn:
+def serve_forks(
+    make_serve: MakeServe, memory_bytes: int, control: socket.socket, bells: _Bells, program: int
+) -> NoReturn:
     """The life of the fork server, in a process that was just forked. It ends when the other side of `control` is
-    closed, or when the process behind the descriptor `program` has ended."""
+    closed, or when the process behind the descriptor `program` has ended. `bells`: a pair of sockets, for signals."""
     try:
-        parent = _WorkerParent(make_serve, memory_bytes, control, program)
+        parent = _WorkerParent(make_serve, memory_bytes, control, bells, program)
         try:
             parent.run()
         finally:
@@ -33,12 +36,14 @@ def serve_forks(make_serve: MakeServe, memory_bytes: int, control: socket.socket
 
 
 class _WorkerParent:
-    def __init__(self, make_serve: MakeServe, memory_bytes: int, control: socket.socket, program: int) -> None:
+    def __init__(
+        self, make_serve: MakeServe, memory_bytes: int, control: socket.socket, bells: _Bells, program: int
+    ) -> None:
         self._make_serve = make_serve
         self._memory_bytes = memory_bytes
         self._control = control
         self._program = program
-        self._alarm, self._bell = socket.socketpair()
+        self._alarm, self._bell = bells
         self._workers: set[int] = set()
         self._own = os.getpid()
 
@@ -84,7 +89,12 @@ class _WorkerParent:
         with suppress(OSError):
             os.setpgid(child, child)
         # Made here, where the child is not waited for yet: its number cannot be another's.
-        process = os.pidfd_open(child)
+        try:
+            process = os.pidfd_open(child)
+        except OSError as error:
+            os.kill(child, signal.SIGKILL)
+            self._control.sendall(ERROR_NUMBER.pack(error.errno or 1))
+            return True
         socket.send_fds(self._control, [ERROR_NUMBER.pack(0)], [process])
         os.close(process)
         return True

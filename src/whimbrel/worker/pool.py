@@ -74,7 +74,8 @@ class WorkerPool:
 
     def ended(self, worker: WorkerConnection, end: WorkerEnd) -> None:
         """The request that the worker was serving is to blame, unless it left in good order or died with its parent;
-        the others get another worker."""
+        the others get another worker. A worker may also die of what this machine lacks, or be killed: so the request
+        that it died of gets another one, too, but only once."""
         with suppress(ValueError):
             self._idle.remove(worker)
         left, worker.assigned = worker.assigned, deque()
@@ -86,6 +87,9 @@ class WorkerPool:
         self._waiting.extendleft(reversed(left))
         if blamed is not None:
             worker.fruitful = True
+        if blamed is not None and end == "died" and not blamed.is_second_try:
+            self._waiting.appendleft(PendingRequest(blamed.body, blamed.done, is_second_try=True))
+        elif blamed is not None:
             said = f"not done within {self._time_limit_s:g} s" if end == "timeout" else _DIED
             give(blamed, WorkerReply("timeout" if end == "timeout" else "died", error=said))
         self._dispatch()
@@ -98,7 +102,10 @@ class WorkerPool:
             self._idle.popleft().send(self._next_batch())
 
     def _next_batch(self) -> deque[PendingRequest]:
+        """A second try has its worker to itself: if that dies, too, there is no doubt."""
         batch = deque([self._waiting.popleft()])
+        if batch[0].is_second_try:
+            return batch
         size = len(batch[0].body)
         most = min(self._batch, 1 - (-len(self._waiting) // self._processes))
         while self._waiting and len(batch) < most and size < _BATCH_BYTES:

@@ -1,11 +1,12 @@
 """What went wrong lately, and the story of any URL."""
 
-from typing import Any, Final
+from typing import Final
 
 from nicegui import ui
 
 from whimbrel.dashboard.panel.api import Desk, table
 from whimbrel.dashboard.source import Moment
+from whimbrel.offline.explain import UrlStory
 
 _RECENT: Final = """
     select strftime(started_at, '%H:%M:%S') as at, outcome, reason, status, url, attempt
@@ -65,21 +66,21 @@ class ErrorsPanel:
                 ui.label(line).classes("text-sm break-all")
 
 
-def lines(story: dict[str, Any]) -> list[str]:
+def lines(story: UrlStory | str) -> list[str]:
     """A story in sentences."""
-    if "error" in story:
-        return [story["error"]]
-    said = list(story["explanation"])
-    for visit in story["visits"]:
+    if isinstance(story, str):
+        return [story]
+    said = list(story.explanation)
+    for visit in story.visits:
         found = f", found on {visit['discovered_from']}" if visit["discovered_from"] else ""
         status = f", status {visit['status']}" if visit["status"] else ""
         said.append(f"{visit['started_at']:%H:%M:%S} {visit['outcome']} ({visit['reason']}{status}){found}")
-    for page in story["page"]:
+    for page in story.page:
         gone = f", gone since {page['gone_at']:%Y-%m-%d %H:%M}" if page["gone_at"] is not None else ""
         said.append(f"“{page['title']}”, kept in {page['warc_file']} at {page['warc_offset']:,}{gone}")
-    for link in story["linked_from"]:
+    for link in story.linked_from:
         said.append(f"linked from {link['source']} as “{link['anchor']}”")  # noqa: PERF401
-    for host in story["host"]:
+    for host in story.host:
         error = f"; the last error there, of whichever URL: {host['last_error']}" if host["last_error"] else ""
         said.append(f"its host is {host['qualification']}, {host['queued']:,} URLs queued there{error}")
     return said
