@@ -16,6 +16,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("target", nargs="*", help=f"all of them unless named: {', '.join(TARGETS)}")
     parser.add_argument("--minutes", type=float, default=5.0, help="for each target")
+    parser.add_argument("--quick", action="store_true", help="a fixed number of inputs, as in the default tests")
     parser.add_argument("--seed", type=int, default=1, help="of the dice")
     parser.add_argument("--into", type=Path, default=_FINDS, help="a folder for what is found")
     parser.add_argument("--input", type=Path, help="read this file once, instead of changed inputs")
@@ -28,6 +29,8 @@ def main() -> int:
         target, finds = TARGETS[name], given.into / name
         if given.input:
             result = campaign.replay(target, finds, [given.input.read_bytes()])
+        elif given.quick:
+            result = campaign.quick(target, finds, given.seed)
         else:
             result = campaign.fuzz(target, finds, given.minutes * 60, given.seed)
         sys.stdout.write(f"{result}\n")

@@ -27,6 +27,8 @@ class Target:
     """Of an input."""
     most_s: float = 2.0
     """CPU time for an input of up to a megabyte."""
+    quick_inputs: int = 1_000
+    """Changed inputs in the default tests, always the same ones: about a second of them."""
     most_mb: int = 300
     """By which one input may make the process grow."""
 

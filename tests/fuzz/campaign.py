@@ -40,9 +40,24 @@ def fuzz(target: Target, finds: Path, seconds: float, seed: int) -> Result:
         while (left_s := seconds - (time.monotonic() - begun_s)) > 0:
             batch += 1
             until_s = time.monotonic() + min(left_s, child.BATCH_S)
-            work = partial(child.fuzz, target=target, pool=Path(pool), seed=seed * 1_000_003 + batch, until_s=until_s)
-            inputs += _apart(target, finds, work)
+            inputs += _changed(target, finds, Path(pool), seed * 1_000_003 + batch, partial(_is_before, until_s))
     return Result(target.name, inputs, time.monotonic() - begun_s, _found(finds))
+
+
+def quick(target: Target, finds: Path, seed: int) -> Result:
+    """The seeds, then a number of others, the same ones every time."""
+    begun_s, inputs = time.monotonic(), replay(target, finds, target.seeds()).inputs
+    with tempfile.TemporaryDirectory(prefix="fuzz-pool-") as pool:
+        inputs += _changed(target, finds, Path(pool), seed, lambda count: count < target.quick_inputs)
+    return Result(target.name, inputs, time.monotonic() - begun_s, _found(finds))
+
+
+def _changed(target: Target, finds: Path, pool: Path, seed: int, more: Callable[[int], bool]) -> int:
+    return _apart(target, finds, partial(child.fuzz, target=target, pool=pool, seed=seed, more=more))
+
+
+def _is_before(until_s: float, _count: int) -> bool:
+    return time.monotonic() < until_s
 
 
 def replay(target: Target, finds: Path, inputs: list[bytes]) -> Result:

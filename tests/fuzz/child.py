@@ -11,6 +11,7 @@ import struct
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -98,13 +99,16 @@ class Child:
             path.with_name(f"{what}.txt").write_text(why, encoding="utf-8", errors="backslashreplace")
 
 
-def fuzz(child: Child, target: Target, pool: Path, seed: int, until_s: float) -> None:
-    """Read mutated and made-up inputs for a while. Those that reach new lines go to `pool`."""
+def fuzz(child: Child, target: Target, pool: Path, seed: int, more: Callable[[int], bool]) -> None:
+    """Read mutated and made-up inputs as long as `more` says so of their count. Those that reach new lines go to
+    `pool`."""
     dice, coverage = Random(seed), Coverage()  # noqa: S311
     seeds = target.seeds() + [path.read_bytes() for path in sorted(pool.iterdir())]
     for data in seeds:
         child.take(data, coverage)
-    while time.monotonic() < until_s:
+    count = 0
+    while more(count):
+        count += 1
         data = _next_input(dice, target, seeds)
         if dice.random() > _FOLLOWED:
             child.take(data)

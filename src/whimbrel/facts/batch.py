@@ -60,6 +60,8 @@ def _read_tables(data: bytes | memoryview, copied_bytes: int) -> dict[str, pa.Ta
     listed = msgspec.json.decode(data[4 : 4 + size], type=list[tuple[str, int]])
     whole, offset, tables = pa.py_buffer(data), 4 + size, {}
     for table, length in listed:
+        if not 0 <= length <= whole.size - offset:
+            raise ValueError(f"table {table} has {length} bytes of {whole.size - offset}")
         part = whole.slice(offset, length)
         with pa.ipc.open_stream(pa.py_buffer(part.to_pybytes()) if length <= copied_bytes else part) as stream:
             tables[table] = stream.read_all()

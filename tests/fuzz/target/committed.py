@@ -51,4 +51,5 @@ TARGET: Final = Target(
         b"}",
         b'"state":"done"',
     ),
+    quick_inputs=12_000,
 )

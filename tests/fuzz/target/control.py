@@ -279,4 +279,4 @@ def _value(dice: Random, name: str) -> Any:
     return plain
 
 
-TARGET: Final = Target("control", opened, _WORDS, make_up=made_up)
+TARGET: Final = Target("control", opened, _WORDS, make_up=made_up, quick_inputs=40)

@@ -84,4 +84,5 @@ TARGET: Final = Target(
         ),
     ),
     most_bytes=60_000,
+    quick_inputs=500,
 )

@@ -47,4 +47,5 @@ TARGET: Final = Target(
         ),
     ),
     most_bytes=100_000,
+    quick_inputs=15_000,
 )

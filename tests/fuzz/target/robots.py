@@ -130,4 +130,4 @@ def made_up(dice: Random) -> bytes:
     return "\n".join([lines[0], dice.choice(("User-agent: *", "User-agent: whimbrel")), *lines[1:]]).encode()
 
 
-TARGET: Final = Target("robots", plain(read), _WORDS, make_up=made_up)
+TARGET: Final = Target("robots", plain(read), _WORDS, make_up=made_up, quick_inputs=3_000)

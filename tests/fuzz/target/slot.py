@@ -37,4 +37,5 @@ TARGET: Final = Target(
     "slot",
     plain(read),
     (b"\x96", b"\xa5hosts", b"\xc4\x03", b"\xcf\xff\xff\xff\xff\xff\xff\xff\xff", b"\xff", b"\xd3\x80", b"\xa0"),
+    quick_inputs=12_000,
 )

@@ -51,4 +51,5 @@ TARGET: Final = Target(
         b"\xff\xff\xff\x7f",
         b"\0\0\0\0\0\0\0\x80",
     ),
+    quick_inputs=5_000,
 )

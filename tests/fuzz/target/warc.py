@@ -149,4 +149,4 @@ _WORDS: Final = (
 )
 RECORDS: Final = Target("warc", in_folder(read), _WORDS, most_s=6.0)
 """An input is read four times, and what was read is written and verified."""
-IMPORT: Final = Target("import", in_folder(import_whole), _WORDS, most_bytes=300_000)
+IMPORT: Final = Target("import", in_folder(import_whole), _WORDS, most_bytes=300_000, quick_inputs=30)

@@ -73,5 +73,5 @@ _WORDS: Final = (
         b"<!ENTITY % d SYSTEM 'e'>",
     ),
 )
-SITEMAP: Final = Target("sitemap", plain(read), _WORDS)
-FEED: Final = Target("feed", plain(read), _WORDS)
+SITEMAP: Final = Target("sitemap", plain(read), _WORDS, quick_inputs=4_000)
+FEED: Final = Target("feed", plain(read), _WORDS, quick_inputs=8_000)
