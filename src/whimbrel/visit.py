@@ -5,6 +5,7 @@ from typing import Final, Literal
 import msgspec
 
 from whimbrel.url import Url
+from whimbrel.url.scheme import DEFAULT_PORTS
 
 Purpose = Literal["page", "revisit", "robots", "table", "requisite"]
 """Why a request is made: a page that is new, or known and looked at again; robots.txt; a table of links or of variable
@@ -117,3 +118,8 @@ class HostName(msgspec.Struct, frozen=True, gc=False):
     domain: str
     slot: int = -1
     """Of 1,024; -1 where nobody has asked the frontier for it."""
+
+    @property
+    def origin(self) -> str:
+        """What the texts of its URLs begin with: no port where it is the scheme's own."""
+        return f"{self.scheme}://{self.host}" if self.port == DEFAULT_PORTS[self.scheme] else self.site

@@ -200,7 +200,7 @@ def test_a_rest_that_is_held_can_be_forgiven_but_not_the_delay_after_the_last_vi
     gate = made(clock)
     assert enters(gate, clock, host_of(1))
     gate.left(host_of(1), ADDRESS, 0.1)
-    gate.hold(host_of(1), clock.now_s() + 3_600.0)
+    gate.rest_until(host_of(1), clock.now_s() + 3_600.0)
     clock.advance(1_000.0)
     assert not enters(gate, clock, host_of(1))
     gate.forgive(host_of(1))
@@ -211,7 +211,7 @@ def test_a_rest_that_is_held_can_be_forgiven_but_not_the_delay_after_the_last_vi
 
 def test_a_host_can_be_held_that_was_never_visited(made: Maker, clock: VirtualClock) -> None:
     gate = made(clock)
-    gate.hold(host_of(1), clock.now_s() + 60.0)
+    gate.rest_until(host_of(1), clock.now_s() + 60.0)
     assert not enters(gate, clock, host_of(1))
     clock.advance(60.0)
     assert enters(gate, clock, host_of(1))

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -113,6 +114,26 @@ def test_where_a_seed_redirects_the_scope_goes_along_also_after_a_restart(tmp_pa
             again.effects.apply(again.routed(again.take(), body=BODY, page=page))
             assert again.take().url.text == "http://b.test/in"
             assert again.effects.counters.refused == {"out-of-scope": 1}
+
+    asyncio.run(scene())
+
+
+def test_where_the_parent_of_a_seed_redirects_the_scope_stays(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with rig(tmp_path, "http://a.test/x/y", router={"ascend": True}) as one:
+            visits = {}
+            for _ in range(3):
+                visit = one.take()
+                visits[visit.url.target] = visit
+                moved: dict[str, Any] = {
+                    "outcome": Outcome.REDIRECTED,
+                    "reason": "http-301",
+                    "redirect_to": "http://other.test/",
+                }
+                one.effects.apply(one.routed(visit, 301, **moved) if visit.url.target == "/" else one.routed(visit))
+            assert list(visits) == ["/x/y", "/x/", "/"]
+            assert [visit.source for visit in visits.values()] == ["", "http://a.test/x/y", "http://a.test/x/y"]
+            assert one.effects.counters.refused == {"out-of-scope": 1}
 
     asyncio.run(scene())
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.facts import sample
 from whimbrel.facts.api import TABLES
-from whimbrel.facts.batch import arrow_table, payload, read_payload_tables
 from whimbrel.facts.frame import HEAD_BYTES, FrameBroken, frame, heads, latest_number, read_payload
 from whimbrel.facts.links import PageLinks
+from whimbrel.facts.payload import arrow_table, payload, read_payload_tables
 from whimbrel.facts.schema import schema
 
 

@@ -16,8 +16,8 @@ from tests.query.test_sql import ask
 from whimbrel.commit.committed import publish, read_committed
 from whimbrel.durable_file import Disk
 from whimbrel.facts.api import TABLES
-from whimbrel.facts.batch import arrow_table
 from whimbrel.facts.identity import url_id
+from whimbrel.facts.payload import arrow_table
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.sql import Query, QueryConfig

@@ -6,7 +6,6 @@ import sys
 import pytest
 
 from whimbrel.url import SLOTS, Keys, slot
-from whimbrel.url.key import without
 
 SECRET = bytes(range(32))
 
@@ -32,30 +31,6 @@ def test_case_and_order_make_a_difference() -> None:
 def test_a_short_secret_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 16"):
         Keys(b"short")
-
-
-def test_dropped_parameters_make_one_key_of_many_urls() -> None:
-    keys = Keys(SECRET, drop_parameters=frozenset({"sid", "utm_source"}))
-    plain = Keys(SECRET)
-    assert (
-        keys.url("http://a.test/?sid=1&q=2") == keys.url("http://a.test/?q=2&sid=7") == plain.url("http://a.test/?q=2")
-    )
-    assert keys.url("http://a.test/?SID=1") == plain.url("http://a.test/?SID=1")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("http://a.test/", "http://a.test/"),
-        ("http://a.test/?", "http://a.test/?"),
-        ("http://a.test/?sid=1", "http://a.test/"),
-        ("http://a.test/?sid", "http://a.test/"),
-        ("http://a.test/?a&&sid=1&b=sid", "http://a.test/?a&&b=sid"),
-        ("http://a.test/sid=1?x", "http://a.test/sid=1?x"),
-    ],
-)
-def test_what_is_not_dropped_keeps_every_byte(text: str, expected: str) -> None:
-    assert without(text, frozenset({"sid"})) == expected
 
 
 def test_slots_never_change() -> None:

@@ -9,12 +9,12 @@ from whimbrel.clock import Clock
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.journal import Journal
 from whimbrel.dedupe.api import ContentSeen, FirstCapture
-from whimbrel.effect.capture import captures_of
+from whimbrel.effect.archivist import captures_of
 from whimbrel.effect.counting import Counting
 from whimbrel.effect.scope_lead import ScopeLeads
 from whimbrel.fetch.api import Exchange
 from whimbrel.fetch.trouble import Fault
-from whimbrel.flow import Config, Metric, Needs, Provider
+from whimbrel.flow import Config, In, Metric, Needs, Provider, Sync
 from whimbrel.frontier.api import Frontier
 from whimbrel.outcome import Outcome, asks_to_slow_down
 from whimbrel.outcome.classify import classify_refusal
@@ -231,7 +231,7 @@ class Effects(Provider):
             self.frontier.qualified(name, found)
             if found.standing == "qualified":
                 sitemaps = self.router.sitemaps(name, found.sitemaps)
-                source = f"{name.site}/robots.txt"
+                source = f"{name.origin}/robots.txt"
                 self._take(self.router.propose(sitemaps, source, 1), source)
             self.journal.seal_if_full()
         except BaseException:
@@ -268,3 +268,13 @@ def _result_of(exchange: Exchange, outcome: Outcome, reason: str, retry_after_s:
         connected=exchange.connected,
         retry_after_s=retry_after_s,
     )
+
+
+class Archivist(Sync):
+    """The end of every visit."""
+
+    routed = In(Routed)
+    effects = Needs(Effects)
+
+    def process(self, routed: Routed) -> None:
+        self.effects.apply(routed)

@@ -28,8 +28,10 @@ class ScopeLeads:
             self._extend(text)
 
     def follows(self, visit: Visit, route: Route) -> bool:
-        """Whether the scope goes along: a seed redirects, and out of it."""
-        return bool(route.target) and not visit.depth and "out-of-scope" in route.refused
+        """Whether the scope goes along: a seed redirects, at once or over several hops, and out of it. The parents of a
+        seed are at its depth, but were found through it."""
+        is_seed = not visit.depth and (not visit.source or visit.redirects > 0)
+        return bool(route.target) and is_seed and "out-of-scope" in route.refused
 
     def add(self, target: str) -> None:
         """A seed redirects here, out of scope: from now on the scope includes it."""

@@ -10,7 +10,7 @@ unlinked one rotation later. So every row is in exactly one listed file at any t
 published commit never reads a half-written one.
 
 `api.py` has the tables and the contract, `schema.py` the tables as Arrow has them, `item.py` and `links.py` rows that
-come in other ways. `store.py` keeps it all: `batch.py` and `frame.py` make the tail (`repair.py` leaves out what no
+come in other ways. `store.py` keeps it all: `payload.py` and `frame.py` make the tail (`repair.py` leaves out what no
 table can hold), `conversion.py` and `parquet.py` the Parquet files, `name.py` names both, and `check.py` looks at them
 before a crawl goes back to a commit. `read.py` reads some columns in little memory; `arrow_import.py` loads pyarrow
 without pandas.

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from whimbrel.durable_file import Disk, DiskFile
 from whimbrel.facts.api import TABLES
-from whimbrel.facts.batch import read_payload_tables
 from whimbrel.facts.frame import Head, heads, mapped_payload
+from whimbrel.facts.payload import read_payload_tables
 from whimbrel.facts.schema import dictionary_columns, tail_schema
 
 GROUP_ROWS: Final = 100_000

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from whimbrel.facts.api import FactsDamaged
-from whimbrel.facts.batch import read_payload_tables
 from whimbrel.facts.frame import FrameBroken, heads, read_payload
 from whimbrel.facts.name import parquet_name, tail_number
+from whimbrel.facts.payload import read_payload_tables
 
 _ROWS: Final = 20_000
 

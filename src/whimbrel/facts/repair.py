@@ -15,7 +15,7 @@ from whimbrel.facts.links import PageLinks
 from whimbrel.facts.row import Row
 
 if TYPE_CHECKING:
-    from whimbrel.facts.batch import FactRows
+    from whimbrel.facts.payload import FactRows
 
 _SUBJECTS: Final = ("url", "site", "subject", "_page")
 """Columns that say what a row is about, the first that a table has."""
@@ -37,7 +37,7 @@ def repaired(rows: "FactRows") -> tuple[dict[str, Any], list[LostValue]]:
 
 
 def _table(table: str, rows: Any, lost: list[LostValue]) -> Any:
-    from whimbrel.facts.batch import arrow_table
+    from whimbrel.facts.payload import arrow_table
 
     if not rows or _error(lambda: arrow_table(table, rows)) is None:
         return rows
@@ -50,7 +50,7 @@ def _table(table: str, rows: Any, lost: list[LostValue]) -> Any:
 
 def _is_lost(page: "PageLinks | tuple[Any, ...]", lost: list[LostValue]) -> bool:
     """Whether the links of a page cannot be kept."""
-    from whimbrel.facts.batch import arrow_table
+    from whimbrel.facts.payload import arrow_table
 
     error = _error(lambda: arrow_table("links", [page]))
     if error is not None:
@@ -61,7 +61,7 @@ def _is_lost(page: "PageLinks | tuple[Any, ...]", lost: list[LostValue]) -> bool
 
 def _row(table: str, columns: Sequence[tuple[str, str]], row: Any, lost: list[LostValue]) -> Any:
     """A row whose impossible values are None."""
-    from whimbrel.facts.batch import column_array
+    from whimbrel.facts.payload import column_array
 
     values = dict(zip((name for name, _ in columns), _values(row), strict=True))
     subject = next((str(values[name]) for name in _SUBJECTS if name in values), "")

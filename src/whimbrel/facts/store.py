@@ -19,7 +19,7 @@ from whimbrel.facts.name import is_ours, parquet_name, tail_name, tail_number
 from whimbrel.flow import Config
 
 if TYPE_CHECKING:
-    from whimbrel.facts.batch import FactRows
+    from whimbrel.facts.payload import FactRows
 
 
 class FactsConfig(Config, frozen=True):
@@ -48,7 +48,7 @@ class ParquetFacts:
 
     def append(self, number: int, rows: "FactRows") -> None:
         load_arrow()
-        from whimbrel.facts.batch import payload  # pyarrow: not before the first commit
+        from whimbrel.facts.payload import payload  # pyarrow: not before the first commit
 
         self._commit_begun = True
         parts = payload(rows)

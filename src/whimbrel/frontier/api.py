@@ -286,7 +286,7 @@ class Gate(RequestGate, Protocol):
         """A visit is over, after `elapsed_s`; the host's next may start after its delay (`host_delay_s`). Status 0 is
         no answer; `retry_after_s` is what the server asked us to wait, 0 when it did not."""
 
-    def hold(self, host: HostName, until_s: float) -> None:
+    def rest_until(self, host: HostName, until_s: float) -> None:
         """The host asked for a longer rest (Retry-After), or is parked."""
 
     def forgive(self, host: HostName) -> None:

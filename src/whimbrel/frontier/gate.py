@@ -158,7 +158,7 @@ class PacedGate(Provider, Observable):
         if not at_address.crowd:
             one.connecting = at_address.connecting = not self._free
             at_address.free_s = max(at_address.free_s, now_s + self._address_s)
-            if self._paces.count_domain(at_address, address, host.domain):
+            if self._paces.crowds.count_domain(at_address, address, host.domain):
                 self._lines.rearm(at_address)  # Its timer is for a time that no longer matters.
         return None
 
@@ -234,7 +234,7 @@ class PacedGate(Provider, Observable):
         domain.free_s = max(domain.free_s, now_s + domain.gap_s)
         at_address.in_flight -= 1
         if at_address.crowd:
-            self._paces.judge_crowd(at_address, address, slow_down=asks_to_slow_down(status, retry_after_s))
+            self._paces.crowds.judge(at_address, address, slow_down=asks_to_slow_down(status, retry_after_s))
         else:
             at_address.free_s = max(at_address.free_s, now_s + self._address_s)
         if not self.permits.unlimited:
@@ -244,8 +244,8 @@ class PacedGate(Provider, Observable):
             self._lines.arm(pace)
         self._paces.sweep(now_s)
 
-    def hold(self, host: HostName, until_s: float) -> None:
-        self._paces.hold(host, until_s + self.config.margin_s)
+    def rest_until(self, host: HostName, until_s: float) -> None:
+        self._paces.rest_until(host, until_s + self.config.margin_s)
 
     def forgive(self, host: HostName) -> None:
         self._paces.forgive(host, self.clock.now_s())

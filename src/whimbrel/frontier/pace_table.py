@@ -6,7 +6,7 @@ that is met through the hosts of one slot, counts as visited: after a restart, o
 
 from typing import Final
 
-from whimbrel.frontier.crowd import Crowd, recall, remember
+from whimbrel.frontier.crowd import Crowds
 from whimbrel.frontier.host_delay import Delays
 from whimbrel.frontier.option import GateConfig
 from whimbrel.frontier.pace import Pace, network_of
@@ -16,8 +16,6 @@ from whimbrel.visit import HostName
 MAX_PACES: Final = 50_000
 """Beyond this, those that hold nobody back are forgotten."""
 _NEVER_S: Final = float("-inf")
-_RECOVERY: Final = 50
-"""Good answers after which a crowded address that complained gets one more request in flight."""
 
 
 class PaceTable:
@@ -27,7 +25,7 @@ class PaceTable:
         self.addresses: dict[str, Pace] = {}
         self.config = config
         self.delays = Delays(config)
-        self._state = state
+        self.crowds = Crowds(config, self.delays, state)
         self._floor_s = _NEVER_S
         self._floors: dict[int, float] = {}
         """Of single slots."""
@@ -40,6 +38,7 @@ class PaceTable:
         once."""
         self.config = config
         self.delays = delays = Delays(config)
+        self.crowds.reconfigure(config, delays)
         for domain, pace in self.domains.items():
             pace.gap_s, pace.cap = delays.domain_s(domain), delays.domain_cap
         for pace in self.addresses.values():
@@ -91,7 +90,7 @@ class PaceTable:
         floor_s = self._floor_of(host) + self.delays.host_s(0.0, crawl_delay_s, host=host)
         return floor_s if pace is None else max(floor_s, pace.free_s)
 
-    def hold(self, host: HostName, until_s: float) -> None:
+    def rest_until(self, host: HostName, until_s: float) -> None:
         pace = self.hosts.get(host.site)
         if pace is None:
             pace = self.hosts[host.site] = Pace(until_s, 1, 0.0)
@@ -105,39 +104,8 @@ class PaceTable:
     def _new_address(self, network: str, floor_s: float) -> Pace:
         delays = self.delays
         pace = Pace(floor_s + delays.address_s, delays.address_cap, delays.address_s)
-        known = None if delays.none else recall(self._state, network)
-        if known is not None and known.domains > self.config.crowd_domains:
-            pace.become_crowd(min(known.cap, delays.crowd_cap))
+        self.crowds.begin(pace, network)
         return pace
-
-    def count_domain(self, pace: Pace, address: str, domain: str) -> bool:
-        """A domain is met at an address; true when that has made it a crowd."""
-        if pace.domains is None:
-            pace.domains = set()
-        pace.domains.add(domain)
-        if len(pace.domains) <= self.config.crowd_domains:
-            return False
-        pace.become_crowd(self.delays.crowd_cap)
-        self._remember(address, pace)
-        return True
-
-    def judge_crowd(self, pace: Pace, address: str, *, slow_down: bool) -> None:
-        """A crowded address has answered, and may have asked us to slow down: its cap follows."""
-        if not pace.cap:
-            return
-        before = pace.cap
-        if slow_down:
-            pace.cap, pace.pleased = max(1, pace.cap // 2), 0
-        elif pace.cap < self.config.crowd_cap:
-            pace.pleased += 1
-            if pace.pleased >= _RECOVERY:
-                pace.cap, pace.pleased = pace.cap + 1, 0
-        if pace.cap != before:
-            self._remember(address, pace)
-
-    def _remember(self, address: str, pace: Pace) -> None:
-        if not self.delays.none:
-            remember(self._state, network_of(address), Crowd(pace.cap, self.config.crowd_domains + 1))
 
     def sweep(self, now_s: float) -> None:
         """Forget paces that hold nobody back, when there are many. A crowded address stays known on disk.

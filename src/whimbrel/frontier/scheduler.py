@@ -102,7 +102,7 @@ class HostScheduler:
         host.noted = True
         until_s = self._clock.now_s() + seconds
         host.record.not_before_s = max(host.record.not_before_s, until_s + self._time.ahead_s)
-        self._gate.hold(host.name, until_s)
+        self._gate.rest_until(host.name, until_s)
 
     def reload(self) -> None:
         """Others have changed what is due: forget what was read of it."""

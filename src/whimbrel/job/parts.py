@@ -7,7 +7,7 @@ from whimbrel.flow import Registry, Wiring
 from whimbrel.flow.toml import read_wiring
 
 _COMPONENTS: Final = {
-    "archivist": "whimbrel.effect.archivist:Archivist",
+    "archivist": "whimbrel.effect.effects:Archivist",
     "dedupe": "whimbrel.dedupe.dedupe:Dedupe",
     "distributor": "whimbrel.route.distributor:Distributor",
     "downloader": "whimbrel.fetch.downloader:Downloader",

@@ -75,8 +75,8 @@ def _of_robots(case: Case) -> _Said:
     agent = crawl.judge.setting("frontier", "agent", "whimbrel")
     rule = denying_rule(crawl.frontier.robots(case.url), agent, case.url.text)
     if rule:
-        return rule, f"{case.url.site}/robots.txt denies it to {agent!r} by the rule `{rule}`."
-    return "", f"{case.url.site}/robots.txt has changed since: the one that is kept now would allow it."
+        return rule, f"{case.url.origin}/robots.txt denies it to {agent!r} by the rule `{rule}`."
+    return "", f"{case.url.origin}/robots.txt has changed since: the one that is kept now would allow it."
 
 
 def _of_drop(case: Case) -> _Said:

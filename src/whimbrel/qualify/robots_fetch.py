@@ -142,7 +142,7 @@ class RobotsFetcher:
 
 
 def robots_url(host: HostName) -> Url | None:
-    return parse(f"{host.scheme}://{host.host}:{host.port}/robots.txt")
+    return parse(f"{host.origin}/robots.txt")
 
 
 def _close(exchange: Exchange) -> None:

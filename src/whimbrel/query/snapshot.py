@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 
 from whimbrel.archive.read import SegmentDamaged, StoredCapture, read_capture
 from whimbrel.facts.api import TABLES, FactsDamaged
-from whimbrel.facts.batch import read_payload_tables
 from whimbrel.facts.frame import FrameBroken, heads, read_payload
 from whimbrel.facts.legacy import is_old, present_name, upgraded
 from whimbrel.facts.name import parquet_name, tail_number
+from whimbrel.facts.payload import read_payload_tables
 from whimbrel.facts.schema import schema
 
 

@@ -146,7 +146,8 @@ class Router(Provider):
         for url in self.seeds if seeds is None else seeds:
             found.append(Discovered(url, 0))
             if self.config.ascend:
-                found.extend(Discovered(parent, 0) for parent in parents(url) if self._scope.holds(parent))
+                above = (parent for parent in parents(url) if self._scope.holds(parent))
+                found.extend(Discovered(parent, 0, url.text) for parent in above)
         return Route(tuple(found))
 
     def extend(self, url: Url) -> None:
@@ -229,8 +230,7 @@ class Router(Provider):
 
     def sitemaps(self, host: HostName, named: tuple[str, ...]) -> tuple[str, ...]:
         """The sitemaps of a host: those that robots.txt names and, if asked for, the one at the usual place."""
-        default = "" if host.port == (443 if host.scheme == "https" else 80) else f":{host.port}"
-        usual = f"{host.scheme}://{host.host}{default}/sitemap.xml"
+        usual = f"{host.origin}/sitemap.xml"
         return (*named, usual) if self.config.sitemaps and usual not in named else named
 
     def _decide(self, link: PageLink, source: str, depth: int, draft: _Draft, *, near: bool) -> str:
@@ -287,9 +287,8 @@ def _seed(text: str) -> Url:
 def parents(url: Url) -> list[Url]:
     """The folders above a URL, the nearest first: /a/b/c has /a/b/, /a/ and /."""
     where, mark, _ = url.target.partition("?")
-    origin = url.text[: len(url.text) - len(url.target)]
     segments = where.split("/")[1:]
     if not segments[-1] and not mark:
         segments.pop()
     paths = ("/" + "".join(f"{part}/" for part in segments[:at]) for at in range(len(segments) - 1, -1, -1))
-    return [restore(origin + path) for path in paths]
+    return [restore(url.origin + path) for path in paths]

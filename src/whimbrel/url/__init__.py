@@ -1,9 +1,9 @@
 """URLs: what they mean, what they are called, and which of them a crawl is about.
 
-A *URL* (`value.py`) is absolute, of a known scheme (`scheme.py`), without fragment and credentials: what is asked for
-on the wire. Two spellings of one URL become equal by parsing alone; nothing is folded that a server may tell apart, and
-a path is never lower-cased. Parsing is ada-url's, the parser of Node.js; a *joiner* (`join.py`) does the same for the
-links of one document, faster.
+A *URL* (`value.py`) is absolute and canonical (`canonical.py`), of a known scheme (`scheme.py`), without fragment and
+credentials: what is asked for on the wire. Two spellings of one URL become equal by parsing alone; nothing is folded
+that a server may tell apart, and a path is never lower-cased. Parsing is ada-url's, the parser of Node.js; a *joiner*
+(`join.py`) does the same for the links of one document, faster.
 
 A link becomes a URL's canonical text, then a *key* (`key.py`: 128 bits, what URL-seen remembers). The *scope*
 (`scope.py`) says whether it belongs to the crawl, the *filters* (`filter.py`, `glob.py`) whether the user wants it, the

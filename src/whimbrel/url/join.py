@@ -11,7 +11,8 @@ import re
 from typing import Final
 
 from whimbrel.cache import ENTRY_BYTES
-from whimbrel.url.value import Url, canonical
+from whimbrel.url.canonical import canonical
+from whimbrel.url.value import Url
 
 # All but what both percent-encode sets keep as it is (https://url.spec.whatwg.org/#path-percent-encode-set, and that
 # of a special query). Odd for us, though one of the two sets keeps them: ' ^ ` { }. A backslash may be a slash.
@@ -73,7 +74,7 @@ class Joiner:
     def __init__(self, base: Url, joined: Joined | None = None) -> None:
         self._base = base.text
         self._scheme = base.scheme + ":"
-        self._origin = base.text[: len(base.text) - len(base.target)]
+        self._origin = base.origin
         self._root = self._origin + "/"
         self._path = base.text.partition("?")[0]
         self._directory = self._path[: self._path.rindex("/") + 1]

@@ -1,8 +1,6 @@
 """Keys: what URL-seen, the frontier's queues and slots call a URL, a site and a name.
 
-A URL's key is of its text, and nothing else is folded: two URLs that a server may tell apart never share one. Whoever
-knows better for a site names the query parameters that mean nothing there (`drop_parameters`); the URL that is
-asked for keeps them.
+A URL's key is of its canonical text, and nothing else is folded: two URLs that a server may tell apart never share one.
 """
 
 import hashlib
@@ -20,18 +18,15 @@ class Keys:
     """Keyed, so that nobody outside can craft two URLs with one key. A crawl keeps its secret: with
     another one all keys are new."""
 
-    def __init__(self, secret: bytes, drop_parameters: frozenset[str] = frozenset()) -> None:
+    def __init__(self, secret: bytes) -> None:
         if len(secret) < _LEAST_SECRET:
             raise ValueError(f"the secret of URL keys has {len(secret)} bytes; it needs at least {_LEAST_SECRET}")
         # A copy of a prepared state costs half of a new one: the key block is hashed once.
         self._url = hashlib.blake2b(key=secret, digest_size=16, person=b"url")
         self._host = hashlib.blake2b(key=secret, digest_size=8, person=b"host")
-        self._drop = drop_parameters
 
     def url(self, text: str) -> bytes:
         """16 bytes, of a canonical text."""
-        if self._drop:
-            text = without(text, self._drop)
         state = self._url.copy()
         state.update(text.encode())
         return state.digest()
@@ -51,16 +46,3 @@ def slot(name: str) -> int:
 def content_slot(digest: bytes) -> int:
     """The slot of a payload, from its fingerprint: mirrors live on different hosts."""
     return int.from_bytes(digest[:8], "big") % SLOTS
-
-
-def without(text: str, names: frozenset[str]) -> str:
-    """A URL without the query parameters of these names, as they are spelt in it. When none is left, neither is the
-    question mark; when none is dropped, not a byte changes."""
-    path, mark, query = text.partition("?")
-    if not query:
-        return text
-    parts = query.split("&")
-    kept = [part for part in parts if part.partition("=")[0] not in names]
-    if len(kept) == len(parts):
-        return text
-    return path + mark + "&".join(kept) if kept else path

@@ -16,9 +16,9 @@ from tests.parse.answers import fingerprinted
 from whimbrel.archive.api import RecordPlace
 from whimbrel.archive.record import capture_records
 from whimbrel.clock import SystemClock
-from whimbrel.effect.capture import captures_of
-from whimbrel.facts.batch import payload
+from whimbrel.effect.archivist import captures_of
 from whimbrel.facts.identity import UrlIds
+from whimbrel.facts.payload import payload
 from whimbrel.fetch.api import Exchange, Fetched, Response
 from whimbrel.fetch.trouble import Fault
 from whimbrel.outcome.retry_after import MAX_RETRY_AFTER_S

@@ -15,7 +15,7 @@ from whimbrel.archive.api import Capture
 from whimbrel.archive.record import capture_records, warcinfo_record
 from whimbrel.archive.verify import verify
 from whimbrel.commit.committed import read_committed
-from whimbrel.effect.capture import captures_of
+from whimbrel.effect.archivist import captures_of
 from whimbrel.offline.foreign_warc import ForeignRecord, Unreadable, records, referenced
 from whimbrel.offline.record_capture import record_capture, restored
 from whimbrel.offline.verify import problems
