@@ -4,9 +4,10 @@ A tree grows with its document, but for two rules of the standard that turn few 
 that stays open is made anew in every paragraph after it (HTML §13.2.4.3): 20,000 tags become five million elements,
 600 MB. And later tags of `html` and `body` add their attributes to the first (§13.2.6.4.7): 10,000 take 1.2 GB.
 
-So a large document is fed to the parser in pieces, and the process is asked meanwhile what memory and time it has
-taken. That costs a third more, and holds for whatever else a document may come up with. A manual in one page, 8 MB with
-360,000 tags, takes 62 MB.
+So a large document is fed to the parser in pieces, and the thread is asked after each what time it has taken. Memory
+cannot grow without time, so the process is asked for its memory only after some milliseconds, which few documents take:
+asking costs as much as reading 8 KB. All that costs a third more than reading at once, and holds for whatever else a
+document may come up with. A manual in one page, 8 MB with 360,000 tags, takes 62 MB.
 
 turbohtml 1.15.4 takes a `template` in SVG or MathML for one of HTML, and crashes on some pages where such a one ends.
 Where a document has both, its templates become applets with a mark, which nothing can leave either: what is open inside
@@ -37,9 +38,12 @@ _MANY_BYTES: Final = 100_000
 _UNIT_TAGS: Final = 8
 _UNIT_BYTES: Final = 1_600
 """Tags with the words after them are usually smaller."""
+_FIRST_UNITS: Final = 32
 _PIECE_UNITS: Final = 160
-_PIECE_BYTES: Final = 8_000_000
-"""Of memory, for a piece that is followed by a small one."""
+_PIECE_S: Final = 0.002
+"""A piece that took longer is followed by a small one: it has taken some megabytes, where 100 µs are usual."""
+_UNASKED_S: Final = 0.004
+"""Of reading, before the process is asked for its memory."""
 _PIECE_CHARS: Final = 1 << 18
 _TAG: Final = ord("<")
 _TO_LOWER: Final = np.uint8(0x20)
@@ -71,7 +75,7 @@ def is_template(element: Element) -> bool:
 def _tree_in_pieces(body: bytes, units: npt.NDArray[np.uint32]) -> tuple[Document, bool]:
     """A few tags first, then more and more, as long as they take little memory and are of the usual size: what an open
     tag costs shows in the tags after it."""
-    parser, at, begin, count = IncrementalParser(positions=False), 0, 0, 1
+    parser, at, begin, count = IncrementalParser(positions=False), 0, 0, _FIRST_UNITS
     with _Cost() as cost:
         while begin < len(body):
             count, end = _next_piece(body, units, at, begin, count)
@@ -82,7 +86,7 @@ def _tree_in_pieces(body: bytes, units: npt.NDArray[np.uint32]) -> tuple[Documen
                 if cost.is_too_much():
                     return parser.close(), False
             at, begin = at + count, end
-            count = 1 if cost.step_bytes > _PIECE_BYTES else min(2 * count, _PIECE_UNITS)
+            count = 1 if cost.step_s > _PIECE_S else min(2 * count, _PIECE_UNITS)
     return parser.close(), True
 
 
@@ -90,20 +94,32 @@ class _Cost:
     """What reading has taken so far."""
 
     def __enter__(self) -> Self:
-        self._memory = ResidentMemory()
-        self._begun_bytes = self._now_bytes = self._memory.bytes()
-        self._until_s = time.thread_time() + _MOST_S
-        self.step_bytes = 0
-        """Of memory, since it was asked before."""
+        self._memory: ResidentMemory | None = None
+        self._begun_bytes = 0
+        self._now_s = self._asked_s = time.thread_time()
+        self._until_s = self._now_s + _MOST_S
+        self.step_s = 0.0
+        """Of time, since it was asked before."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._memory.close()
+        if self._memory is not None:
+            self._memory.close()
 
     def is_too_much(self) -> bool:
-        now_bytes = self._memory.bytes()
-        self.step_bytes, self._now_bytes = now_bytes - self._now_bytes, now_bytes
-        return now_bytes - self._begun_bytes > _MOST_BYTES or time.thread_time() > self._until_s
+        now_s = time.thread_time()
+        self.step_s, self._now_s = now_s - self._now_s, now_s
+        if now_s - self._asked_s < _UNASKED_S:
+            return False
+        self._asked_s = now_s
+        return now_s > self._until_s or self._grown_bytes() > _MOST_BYTES
+
+    def _grown_bytes(self) -> int:
+        """Since it was asked first: the milliseconds before that are worth a few megabytes."""
+        if self._memory is None:
+            self._memory = ResidentMemory()
+            self._begun_bytes = self._memory.bytes()
+        return self._memory.bytes() - self._begun_bytes
 
 
 def _next_piece(body: bytes, units: npt.NDArray[np.uint32], at: int, begin: int, count: int) -> tuple[int, int]:
