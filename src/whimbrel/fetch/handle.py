@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Mapping
 from typing import Any, Final
 
 import pycurl
@@ -10,6 +11,7 @@ from whimbrel.clock import Clock
 from whimbrel.fetch.api import Done, Exchange, Response, Traffic
 from whimbrel.fetch.body import Collector
 from whimbrel.fetch.cookie import drop_set_cookies
+from whimbrel.fetch.credential import NO_HEADERS, Credentials, redacted_head, redacted_lines
 from whimbrel.fetch.curl_option import CurlConfig, constant_options
 from whimbrel.fetch.head import ResponseHead, read_head, request_head
 from whimbrel.fetch.network import Networks
@@ -36,31 +38,42 @@ class Handle:
             "_address",
             "_clock",
             "_config",
+            "_credentials",
             "_traffic",
             "_exact",
-            "_fields",
             "_fresh",
+            "_has_credentials",
             "_networks",
             "_own",
             "_plain",
             "_refused",
             "_repeated",
             "_request",
+            "_secret",
             "_sent",
             "_shortage",
         ),
         *("_began_s", "_started_s", "asked_s", "body", "curl", "done", "lines", "mark"),
     )
 
-    def __init__(self, config: CurlConfig, networks: Networks, clock: Clock, space: SpillSpace) -> None:
+    def __init__(
+        self,
+        config: CurlConfig,
+        networks: Networks,
+        clock: Clock,
+        space: SpillSpace,
+        credentials: Credentials | None = None,
+    ) -> None:
         self._config = config
         self._networks = networks
         self._clock = clock
-        self._fields = _joined(header_lines(config.user_agent, config.headers))
-        self._own = self._fields
-        """The header lines of the request under way."""
-        self._plain = True
-        """Nothing is set that the next request may not have."""
+        self._own = b""
+        """The header lines of the request under way, as they are kept: without secrets."""
+        self._plain = False
+        """Nothing is set that the next request may not have, but for `_secret`."""
+        self._secret: Mapping[str, str] = NO_HEADERS
+        """The credentials that are set."""
+        self.use(Credentials(config.headers) if credentials is None else credentials)
         self._exact = bool(config.cookies or config.proxy)
         """What is sent is not known beforehand: libcurl must tell, which costs time."""
         self.lines: list[bytes] = []
@@ -78,14 +91,21 @@ class Handle:
             self.curl.setopt(pycurl.DEBUGFUNCTION, self._see)
             self.curl.setopt(pycurl.VERBOSE, 1)
 
+    def use(self, credentials: Credentials) -> None:
+        """Send these headers from the next request on."""
+        self._credentials = credentials
+        self._has_credentials = bool(credentials)
+        self._plain = False
+
     def aim(
         self, request: Request, address: str, done: Done, traffic: Traffic | None = None, *, fresh: bool = False
     ) -> None:
         """Prepare for a request."""
         curl, url = self.curl, request.url
         plain = request.method == "GET" and not request.headers and not request.body
-        if not (plain and self._plain):
-            self._set_request(request, plain=plain)
+        secret = self._credentials.of(url) if self._has_credentials else NO_HEADERS
+        if not (plain and self._plain and secret is self._secret):
+            self._set_request(request, secret, plain=plain)
         if fresh is not self._fresh:
             self._fresh = fresh
             curl.setopt(pycurl.FRESH_CONNECT, int(fresh))
@@ -109,13 +129,16 @@ class Handle:
         self._started_s = self._clock.wall_s()
         self._began_s = self._clock.now_s()
 
-    def _set_request(self, request: Request, *, plain: bool) -> None:
+    def _set_request(self, request: Request, secret: Mapping[str, str], *, plain: bool) -> None:
         """Method, headers and body of one request, or back to a plain GET."""
         curl = self.curl
-        self._plain = plain
-        lines = header_lines(self._config.user_agent, self._config.headers, request)
-        self._own = _joined(lines)
+        # Should anything fail on the way, all is set anew for the next one.
+        self._plain = False
+        lines = header_lines(self._config.user_agent, {**self._credentials.ordinary, **secret}, request)
+        self._own = _joined(redacted_lines(lines))
         curl.setopt(pycurl.HTTPHEADER, curl_lines(lines))
+        if self._config.proxy:
+            curl.setopt(pycurl.PROXYHEADER, [f"{name}: {value}" for name, value in self._credentials.proxy.items()])
         curl.unsetopt(pycurl.CUSTOMREQUEST)
         curl.setopt(pycurl.NOBODY, 0)
         curl.setopt(pycurl.HTTPGET, 1)
@@ -125,6 +148,7 @@ class Handle:
             curl.setopt(pycurl.POSTFIELDS, request.body)
         if not plain:
             curl.setopt(pycurl.CUSTOMREQUEST, request.method)
+        self._plain, self._secret = plain, secret
 
     def abandoned(self, shortage: Shortage | None = None) -> Exchange:
         """It is not carried on: nobody waits any more, or this machine cannot."""
@@ -194,7 +218,7 @@ class Handle:
         if not self._exact:
             return request_head(self._request, self._own)
         first, _, rest = self._sent.removesuffix(b"\r\n").partition(b"\r\n")
-        return first.replace(b" HTTP/2", b" HTTP/1.1") + b"\r\n" + rest
+        return redacted_head(first.replace(b" HTTP/2", b" HTTP/1.1") + b"\r\n" + rest)
 
     def _ask(self, *_connection: Any) -> int:
         """libcurl is about to send the request; the connection stands, TLS and all."""

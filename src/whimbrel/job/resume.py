@@ -20,7 +20,7 @@ from whimbrel.job.part_name import SEEDING, planned
 from whimbrel.job.progress import final
 from whimbrel.job.run_result import RunResult
 from whimbrel.job.stop import StopRequest
-from whimbrel.job.stored import stored_job
+from whimbrel.job.stored import protect, stored_job
 
 
 def resume(  # noqa: PLR0913 - what `crawl` takes, and one more
@@ -40,6 +40,7 @@ def resume(  # noqa: PLR0913 - what `crawl` takes, and one more
     has_job = (directory / JOB_FILE).is_file()
     if not has_job and not any((directory / name).is_dir() for name in ("state", OLD)):
         raise NotACrawl(f"{directory} holds no crawl; begin one with `whimbrel crawl SEED --into {directory}`")
+    protect(directory)
     finished = _finished(directory)
     if finished is not None and not again:
         upgrade_state(given, directory, say)
