@@ -9,6 +9,7 @@ new, renamed or removed name is durable after `fsync_directory` of its directory
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 Data = bytes | bytearray | memoryview
@@ -91,9 +92,11 @@ class Disk:
         return DiskFile(path, os.O_CREAT | os.O_EXCL)
 
     def create_private(self, path: Path) -> DiskFile:
-        """The same, for a file that its owner alone may read and write, from its first moment and under any umask."""
+        """The same, for a file that its owner alone may read and write, from its first moment and under any umask. A
+        file system that knows no owners (FAT) cannot do that, and is no reason to fail."""
         file = DiskFile(path, os.O_CREAT | os.O_EXCL, 0o600)
-        path.chmod(0o600)
+        with suppress(PermissionError):
+            path.chmod(0o600)
         return file
 
     def replace(self, source: Path, target: Path) -> None:

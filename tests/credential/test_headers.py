@@ -71,6 +71,7 @@ def test_links_redirects_robots_and_sitemaps_of_other_origins_get_ordinary_heade
     into = tmp_path / "out"
     done = crawl(into, f"{mine}/", *HEADERS, "--set", "effects.retry_s=0.1")
     assert done.code == 0, done.words
+    assert f"secret headers (authorization, COOKIE) are sent to {mine} and to no other origin" in done.words
     assert witness.asked() == {mine, other_address, other_port}
     for one in witness.received:
         own = one.origin == mine
@@ -256,6 +257,7 @@ def test_a_header_for_one_run_is_bound_too_and_not_kept(
     crawl(into, f"{mine}/", "--max-pages", "1")
     done = run("resume", str(into), "--max-pages", "9", "--set", f'header=["Authorization: {TOKEN}"]')
     assert done.code == 0, done.words
+    assert f"secret headers (Authorization) are sent to {mine} and to no other origin" in done.words
     assert witness.told("token-of-the-test") == {mine}
     assert other_port in witness.asked()
     assert leaks(into, *SECRETS, but=()) == []

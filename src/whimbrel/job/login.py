@@ -1,13 +1,16 @@
 """The credentials of a job: headers, `user:password@` of seeds, and the origins that they are for."""
 
 from base64 import b64encode
-from typing import Any
+from typing import Any, Final
 
 from whimbrel.fetch.credential import is_credential, is_for_the_proxy
 from whimbrel.job.options import CrawlOptions, OptionError
 from whimbrel.job.seed import absolute, seeds
 from whimbrel.url import parse
-from whimbrel.url.userinfo import userinfo
+from whimbrel.url.userinfo import redacted_url, userinfo
+
+_SHOWN: Final = 3
+"""Of many origins."""
 
 
 def headers(options: CrawlOptions) -> dict[str, str]:
@@ -25,10 +28,29 @@ def headers(options: CrawlOptions) -> dict[str, str]:
 
 def credential_origins(options: CrawlOptions) -> tuple[str, ...]:
     """The origins of the seeds, if there is a header that must not go anywhere else."""
-    settings: dict[str, Any] = options.set.get("transport", {})
-    named = settings.get("headers", {})
+    return tuple(dict.fromkeys(url.site for url in seeds(options))) if _secret_names(options) else ()
+
+
+def credential_note(options: CrawlOptions) -> str:
+    """To whom secret headers go, for people: a site that redirects elsewhere would show what everybody sees, and nobody
+    would know why. Empty if there are none."""
+    names = _secret_names(options)
+    origins = _transport(options).get("credential_origins", credential_origins(options))
+    if not names:
+        return ""
+    more = f" and {len(origins) - _SHOWN:,} more" if len(origins) > _SHOWN else ""
+    shown = ", ".join(map(redacted_url, map(str, origins[:_SHOWN]))) or "nobody"
+    return f"secret headers ({', '.join(names)}) are sent to {shown}{more} and to no other origin"
+
+
+def _secret_names(options: CrawlOptions) -> list[str]:
+    named = _transport(options).get("headers", {})
     given = (*headers(options), *(named if isinstance(named, dict) else ()))
-    return tuple(dict.fromkeys(url.site for url in seeds(options))) if any(map(is_credential, given)) else ()
+    return [name for name in given if is_credential(name) and not is_for_the_proxy(name)]
+
+
+def _transport(options: CrawlOptions) -> dict[str, Any]:
+    return options.set.get("transport", {})
 
 
 def authorizations(options: CrawlOptions) -> dict[str, str]:

@@ -12,7 +12,16 @@ from whimbrel.commit.upgrade import OLD, upgrade
 from whimbrel.effect.seeding import Requeued, Seeding
 from whimbrel.flow import Job, Plan, Report
 from whimbrel.handle.rule import HandlerRules
-from whimbrel.job.crawl import TIMEOUTS, CrawlError, check_free, checked_plan, last_commit, plan_of, run
+from whimbrel.job.crawl import (
+    TIMEOUTS,
+    CrawlError,
+    check_free,
+    checked_plan,
+    last_commit,
+    plan_of,
+    run,
+    tell_of_credentials,
+)
 from whimbrel.job.handling import handler_providers, rules_of
 from whimbrel.job.live_crawl import Attend, LiveCrawl, Say, Show
 from whimbrel.job.options import JOB_FILE, ResolvedOptions
@@ -59,6 +68,7 @@ def resume(  # noqa: PLR0913 - what `crawl` takes, and one more
     before = checked_plan(msgspec.structs.replace(kept.options, **named), directory, found)
     _check_lasting(before, plan, directory)
     upgrade_state(given, directory, say)
+    tell_of_credentials(given, say)
     with handler_providers(known) as ready:
         begun = {SEEDING: Seeding(again=again)} if planned(plan, SEEDING)[0] is Seeding else {}
         job = Job(plan, found, providers={**ready, **begun}, timeouts=TIMEOUTS)
