@@ -1,5 +1,9 @@
 """Headers that carry secrets go to the origins of the seeds and nowhere else, and no file or message shows them."""
 
+import os
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -116,8 +120,6 @@ def test_the_archive_shows_a_word_in_place_of_each_secret_and_is_sound(
 def test_resume_sends_them_again_and_makes_the_job_of_an_older_version_private(
     witness: Witness, mine: str, tmp_path: Path, umask: int
 ) -> None:
-    import os
-
     witness.pages = {"/": links("/a", "/b"), "/a": links(), "/b": links()}
     into = tmp_path / "out"
     into.mkdir()
@@ -137,6 +139,43 @@ def test_resume_sends_them_again_and_makes_the_job_of_an_older_version_private(
     assert mode(into / "job.toml") == "0o600"
     assert all(one.get("Authorization") == TOKEN for one in witness.received)
     assert leaks(into, *SECRETS) == []
+
+
+def test_a_crawl_that_is_killed_leaves_no_secret_behind_in_its_tails_and_its_state(
+    witness: Witness, mine: str, tmp_path: Path
+) -> None:
+    into = tmp_path / "out"
+    asked, go_on = witness.held.setdefault("/hold", (threading.Event(), threading.Event()))
+    witness.pages = {"/": links("/a", "/hold"), "/a": links(), "/hold": links()}
+    seed = mine.replace("://", "://me:cookie-of-the-test@") + "/"
+    command = [sys.executable, "-m", "whimbrel", "crawl", seed, *HEADERS, "--into", str(into), *OWN]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as crawling:
+        assert asked.wait(60)
+        assert run("control", str(into), "checkpoint").code == 0
+        assert any("tail-" in path.name for path in (into / "facts").iterdir())
+        assert leaks(into, *SECRETS) == []
+        crawling.kill()
+        assert crawling.stdout is not None
+        assert not any(secret in crawling.stdout.read() for secret in SECRETS)
+    go_on.set()
+    assert leaks(into, *SECRETS) == []
+    assert run("resume", str(into)).code == 0
+    assert leaks(into, *SECRETS) == []
+    assert all(one.get("Cookie") == COOKIE for one in witness.received)
+
+
+def test_somebody_else_is_told_that_the_job_is_for_its_owner(witness: Witness, mine: str, tmp_path: Path) -> None:
+    into = tmp_path / "out"
+    crawl(into, f"{mine}/", *HEADERS)
+    (into / "job.toml").chmod(0)  # To root everything is open; another user is somebody else anyway.
+    me = os.geteuid()
+    os.seteuid(65_534 if me == 0 else me)
+    try:
+        done = run("config", "show", str(into))
+    finally:
+        os.seteuid(me)
+    assert done.code == 2
+    assert "is for its owner alone, as it may hold passwords" in done.words
 
 
 def test_a_secret_given_for_https_is_not_sent_over_http_nor_the_other_way_round(

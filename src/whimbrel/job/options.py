@@ -209,6 +209,8 @@ def read_job(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise OptionError(f"{path} is not there") from None
+    except PermissionError:
+        raise OptionError(f"{path} is for its owner alone, as it may hold passwords; work as that user") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise OptionError(f"{path}: {error}") from error
 
