@@ -11,7 +11,7 @@ from whimbrel.clock import Clock
 from whimbrel.fetch.api import Done, Exchange, Response, Traffic
 from whimbrel.fetch.body import Collector
 from whimbrel.fetch.cookie import drop_set_cookies
-from whimbrel.fetch.credential import NO_HEADERS, Credentials, redacted_head, redacted_lines
+from whimbrel.fetch.credential import Credentials, redacted_head, redacted_lines
 from whimbrel.fetch.curl_option import CurlConfig, constant_options
 from whimbrel.fetch.head import ResponseHead, read_head, request_head
 from whimbrel.fetch.network import Networks
@@ -42,7 +42,6 @@ class Handle:
             "_traffic",
             "_exact",
             "_fresh",
-            "_has_credentials",
             "_networks",
             "_own",
             "_plain",
@@ -70,9 +69,9 @@ class Handle:
         self._own = b""
         """The header lines of the request under way, as they are kept: without secrets."""
         self._plain = False
-        """Nothing is set that the next request may not have, but for `_secret`."""
-        self._secret: Mapping[str, str] = NO_HEADERS
-        """The credentials that are set."""
+        """Nothing is set that the next request may not have, whomever it is for: the quick way for most of them."""
+        self._secret: Mapping[str, str] | None = None
+        """The credentials that are set for a plain request; None after any other."""
         self.use(Credentials(config.headers) if credentials is None else credentials)
         self._exact = bool(config.cookies or config.proxy)
         """What is sent is not known beforehand: libcurl must tell, which costs time."""
@@ -94,8 +93,7 @@ class Handle:
     def use(self, credentials: Credentials) -> None:
         """Send these headers from the next request on."""
         self._credentials = credentials
-        self._has_credentials = bool(credentials)
-        self._plain = False
+        self._plain, self._secret = False, None
 
     def aim(
         self, request: Request, address: str, done: Done, traffic: Traffic | None = None, *, fresh: bool = False
@@ -103,9 +101,8 @@ class Handle:
         """Prepare for a request."""
         curl, url = self.curl, request.url
         plain = request.method == "GET" and not request.headers and not request.body
-        secret = self._credentials.of(url) if self._has_credentials else NO_HEADERS
-        if not (plain and self._plain and secret is self._secret):
-            self._set_request(request, secret, plain=plain)
+        if not (plain and self._plain):
+            self._set_request(request, plain=plain)
         if fresh is not self._fresh:
             self._fresh = fresh
             curl.setopt(pycurl.FRESH_CONNECT, int(fresh))
@@ -129,11 +126,14 @@ class Handle:
         self._started_s = self._clock.wall_s()
         self._began_s = self._clock.now_s()
 
-    def _set_request(self, request: Request, secret: Mapping[str, str], *, plain: bool) -> None:
+    def _set_request(self, request: Request, *, plain: bool) -> None:
         """Method, headers and body of one request, or back to a plain GET."""
+        secret = self._credentials.of(request.url)
+        if plain and secret is self._secret:
+            return
         curl = self.curl
         # Should anything fail on the way, all is set anew for the next one.
-        self._plain = False
+        self._plain, self._secret = False, None
         lines = header_lines(self._config.user_agent, {**self._credentials.ordinary, **secret}, request)
         self._own = _joined(redacted_lines(lines))
         curl.setopt(pycurl.HTTPHEADER, curl_lines(lines))
@@ -148,7 +148,8 @@ class Handle:
             curl.setopt(pycurl.POSTFIELDS, request.body)
         if not plain:
             curl.setopt(pycurl.CUSTOMREQUEST, request.method)
-        self._plain, self._secret = plain, secret
+        self._plain = plain and not self._credentials
+        self._secret = secret if plain else None
 
     def abandoned(self, shortage: Shortage | None = None) -> Exchange:
         """It is not carried on: nobody waits any more, or this machine cannot."""
