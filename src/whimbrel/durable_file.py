@@ -9,6 +9,7 @@ new, renamed or removed name is durable after `fsync_directory` of its directory
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 Data = bytes | bytearray | memoryview
@@ -22,9 +23,9 @@ class DiskFile:
     It is file-like enough (`write`, `tell`, `flush`, `close`, `closed`) to be a sink of other libraries.
     """
 
-    def __init__(self, path: Path, flags: int) -> None:
+    def __init__(self, path: Path, flags: int, mode: int = 0o644) -> None:
         self.path = path
-        self._fd = os.open(path, flags | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        self._fd = os.open(path, flags | os.O_RDWR | os.O_CLOEXEC, mode)
         self._end = os.fstat(self._fd).st_size
         self._closed = False
 
@@ -80,7 +81,7 @@ def _without_first(parts: list[memoryview], count: int) -> list[memoryview]:
 
 
 class Disk:
-    """Every method is one system call and raises its OSError."""
+    """Every method is one system call, or two, and raises its OSError."""
 
     def open_append(self, path: Path) -> DiskFile:
         """Open a file that exists (else FileNotFoundError) to write at its end."""
@@ -89,6 +90,14 @@ class Disk:
     def create_exclusive(self, path: Path) -> DiskFile:
         """Make a new, empty file; FileExistsError if there is one. The name is durable after `fsync_directory`."""
         return DiskFile(path, os.O_CREAT | os.O_EXCL)
+
+    def create_private(self, path: Path) -> DiskFile:
+        """The same, for a file that its owner alone may read and write, from its first moment and under any umask. A
+        file system that knows no owners (FAT) cannot do that, and is no reason to fail."""
+        file = DiskFile(path, os.O_CREAT | os.O_EXCL, 0o600)
+        with suppress(PermissionError):
+            path.chmod(0o600)
+        return file
 
     def replace(self, source: Path, target: Path) -> None:
         """Rename, replacing what is there, atomically. Sync the source's bytes before, the directory afterwards."""

@@ -89,7 +89,7 @@ def test_cookies_come_from_the_file_only_and_those_that_servers_set_are_forgotte
         async with raw(recording(requests, setting)) as port, transport(cookies=str(file)) as made:
             for _ in range(3):
                 exchange = await made.fetch(request(f"http://a.test:{port}/"), "127.0.0.1")
-                assert exchange.request_head + b"\r\n" == requests[-1]
+                assert exchange.request_head + b"\r\n" == requests[-1].replace(b"session=abc", b"redacted")
                 assert b"\r\nCookie: session=abc\r\n" in requests[-1]
             await made.fetch(request(f"http://b.test:{port}/"), "127.0.0.1")
             assert b"Cookie" not in requests[-1]

@@ -8,6 +8,7 @@ import msgspec
 import typer
 from rich.table import Table
 
+from whimbrel.fetch.credential import redacted_setting
 from whimbrel.flow import ComponentSpec, ProviderSpec, check
 from whimbrel.job.crawl_wiring import configured, settings_of
 from whimbrel.job.options import CrawlOptions
@@ -36,7 +37,7 @@ def show(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A crawl, or a directory with a job.toml.")],
     json_: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Print each option and each setting of each part with its value and its origin.
+    """Print each option and each setting of each part with its value and its origin. Secrets are not shown.
 
     Exit codes: 0 shown, 2 there is no job, or it is wrong.
     """
@@ -45,7 +46,7 @@ def show(
     plan = check(configured(given.options, directory, found), found)
     derived = settings_of(given.options, directory)
     rows: list[tuple[str, Any, str]] = [
-        (name, _in_force(name, given.options, derived), given.origins.get(name, "default"))
+        (name, redacted_setting(name, _in_force(name, given.options, derived)), given.origins.get(name, "default"))
         for name in CrawlOptions.__struct_fields__
         if name != "set"
     ]
@@ -58,7 +59,7 @@ def show(
         for key in kind.Config.__struct_fields__:
             decided = "options" if key in derived.get(spec.name, {}) else "default"
             origin = given.origins.get(f"set.{spec.name}.{key}", decided)
-            rows.append((f"{spec.name}.{key}", getattr(config, key), origin))
+            rows.append((f"{spec.name}.{key}", redacted_setting(key, getattr(config, key)), origin))
     _print(rows, as_json=json_)
 
 

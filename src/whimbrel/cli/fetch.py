@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
+from whimbrel.cli import option
 from whimbrel.clock import SystemClock
 from whimbrel.dedupe.api import Fingerprinted
 from whimbrel.fetch.api import Exchange
@@ -47,6 +48,7 @@ def fetch(
     allow_network: Annotated[
         list[str] | None, typer.Option(metavar="CIDR", help="A private network that may be asked.")
     ] = None,
+    header: option.Header = None,
     json_: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Fetch one URL as a crawl would and show all about it: the robots.txt verdict, headers, facts, links, timing.
@@ -60,6 +62,7 @@ def fetch(
         "resolver": resolver,
         "ca": None if ca is None else str(ca),
         "allow_network": allow_network,
+        "header": header,
         "allow_host": [*chain(*own.values())],
     }
     options = combined([("command line", {key: value for key, value in layer.items() if value is not None})]).options

@@ -62,7 +62,10 @@ Mime = Annotated[list[str] | None, typer.Option(metavar="TYPE", help="Types whos
 Block = Annotated[
     list[str] | None, typer.Option(metavar="HOST", help="A host or domain not to visit, or a pattern of URLs.")
 ]
-Header = Annotated[list[str] | None, typer.Option(metavar="K:V", help="A further request header.")]
+Header = Annotated[
+    list[str] | None,
+    typer.Option(metavar="K:V", help="A further request header; secrets go to the seeds' origins only."),
+]
 Cookies = Annotated[
     Path | None, typer.Option(exists=True, dir_okay=False, resolve_path=True, help="A file of cookies to send.")
 ]

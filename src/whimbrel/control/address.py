@@ -26,6 +26,7 @@ def publish(directory: Path, url: str) -> Address:
     half = path.with_name(f"{CONTROL_FILE}.tmp")
     half.unlink(missing_ok=True)
     number = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    os.fchmod(number, 0o600)  # Whatever the umask says.
     with open(number, "wb") as file:  # noqa: PTH123 - it is open already
         file.write(msgspec.json.encode(address))
     half.replace(path)

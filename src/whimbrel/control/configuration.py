@@ -4,11 +4,12 @@ from typing import Any
 
 import msgspec
 
+from whimbrel.fetch.credential import redacted_setting
 from whimbrel.job.live_crawl import LiveCrawl
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a crawl runs by."""
+    """Everything that a crawl runs by. In place of secrets it says `redacted`."""
 
     options: dict[str, Any]
     """All of them, as a job file names them."""
@@ -26,7 +27,7 @@ def effective(running: LiveCrawl) -> Configuration:
     plan = running.job.graph.plan
     made = {**plan.components, **plan.providers}
     return Configuration(
-        options=msgspec.to_builtins(running.given.options),
+        options=redacted_setting("options", msgspec.to_builtins(running.given.options)),
         origins=running.given.origins,
         parts={name: _plain(config) for name, (_, config) in made.items()},
         live={name: sorted(kind.live) for name, (kind, _) in made.items() if kind.live},
@@ -36,5 +37,5 @@ def effective(running: LiveCrawl) -> Configuration:
 
 def _plain(config: Any) -> dict[str, Any]:
     """As JSON can say it; a setting that only Python knows is named by its text."""
-    found: dict[str, Any] = msgspec.to_builtins(config, enc_hook=str)
+    found: dict[str, Any] = redacted_setting("config", msgspec.to_builtins(config, enc_hook=str))
     return found

@@ -31,6 +31,7 @@ from whimbrel.control.api import (
 )
 from whimbrel.control.requeue import Failed, failures
 from whimbrel.control.rewire import OWN_WIRING, added, removed, wiring_of
+from whimbrel.fetch.credential import redacted_setting
 from whimbrel.flow import ChangeFailed, FlowError, check
 from whimbrel.flow.toml import wiring_text
 from whimbrel.flow.wiring import Wiring
@@ -38,6 +39,7 @@ from whimbrel.frontier.api import OPERATOR
 from whimbrel.job.crawl_wiring import configured
 from whimbrel.job.file_limit import allow_files
 from whimbrel.job.live_crawl import LiveCrawl
+from whimbrel.job.login import authorizations, credential_origins
 from whimbrel.job.options import CrawlOptions, OptionError, ResolvedOptions, combined
 from whimbrel.job.seed import seed_url
 from whimbrel.job.stored import keep_job, write_whole
@@ -46,6 +48,8 @@ from whimbrel.visit import Discovered
 
 _AT_ONCE = 1_000
 """URLs that are queued again before others get a turn."""
+_SEEDING = "seeds"
+"""Why no request begins for a moment."""
 
 
 class ActionExecutor:
@@ -162,22 +166,29 @@ class ActionExecutor:
 
     @_do.register
     async def _seed(self, action: Seed) -> tuple[str, str, int]:
+        options = self._running.given.options
+        seeds = tuple(dict.fromkeys((*options.seeds, *action.urls)))
         try:
             urls = tuple(seed_url(text) for text in action.urls)
+            authorizations(msgspec.structs.replace(options, seeds=seeds))
         except OptionError as error:
             raise Refused(str(error)) from error
         if self._running.job.state != "running":
             raise Refused("the crawl is being stopped")
-        known = self._running.given.options.seeds
-        # Before the scope is wider: a link could bring one of them while the job is written.
-        queued = self._running.seeding.seed(urls)
-        await self._change({"seeds": tuple(dict.fromkeys((*known, *action.urls)))}, {})
+        # Before the scope is wider: a link could bring one of them while the job is written. Nothing is asked for until
+        # its password is known.
+        self._running.gate.close_for(_SEEDING)
+        try:
+            queued = self._running.seeding.seed(urls)
+            await self._change({"seeds": seeds}, _bound(options))
+        finally:
+            self._running.gate.reopen_for(_SEEDING)
         # Where parents are proposed, too, they are in scope only now.
         queued += self._running.seeding.seed(urls)
         new = {url.text for url in urls} & {url.text for url in queued}
         parents = f"; {len(queued) - len(new):,} of their parents" if len(queued) > len(new) else ""
         said = f"{len(new):,} new, {len(urls) - len(new):,} known already{parents}"
-        return said, " ".join(action.urls), len(queued)
+        return said, " ".join(url.text for url in urls), len(queued)
 
     @_do.register
     async def _requeue(self, action: Requeue) -> tuple[str, str, int]:
@@ -216,7 +227,7 @@ class ActionExecutor:
             else:
                 options[name] = value
         said = await self._change(options, settings)
-        return said, " ".join(f"{name}={value}" for name, value in action.settings.items()), 0
+        return said, " ".join(_shown(name, value) for name, value in action.settings.items()), 0
 
     @_do.register
     async def _bind(self, action: Bind) -> tuple[str, str, int]:
@@ -302,6 +313,17 @@ def _changed(
     }
     plain = {name for name in options if getattr(found.options, name) == getattr(CrawlOptions(), name)}
     return ResolvedOptions(found.options, {name: origin for name, origin in origins.items() if name not in plain})
+
+
+def _bound(options: CrawlOptions) -> dict[str, dict[str, Any]]:
+    """The setting by which credentials stay with the seeds that they were given for when there are more seeds."""
+    origins = credential_origins(options)
+    is_bound = not origins or "credential_origins" in options.set.get("transport", {})
+    return {} if is_bound else {"transport": {"credential_origins": list(origins)}}
+
+
+def _shown(name: str, value: Any) -> str:
+    return f"{name}={redacted_setting(name.rpartition('.')[2], value)}"
 
 
 def _without(given: ResolvedOptions, part: str) -> ResolvedOptions:

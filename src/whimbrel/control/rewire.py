@@ -7,9 +7,9 @@ from whimbrel.flow import BadWiring, ComponentSpec, ConnectorSpec
 from whimbrel.flow.wiring import Wiring
 from whimbrel.job.crawl_wiring import base_wiring
 from whimbrel.job.live_crawl import LiveCrawl
+from whimbrel.job.stored import OWN_WIRING
 
-OWN_WIRING = "wiring.toml"
-"""In the crawl's directory: a wiring that was changed while it ran."""
+__all__ = ["OWN_WIRING", "added", "removed", "wiring_of"]
 
 
 def wiring_of(running: LiveCrawl) -> Wiring:

@@ -49,5 +49,7 @@ def _tail_batches(path: Path, name: str, length: int, table: str, columns: Seque
                 yield from rows.select(list(columns)).to_batches()
     except FrameBroken as error:
         raise FactsDamaged(f"{name} is damaged {error}") from error
+    except KeyError as error:
+        raise FactsDamaged(f"{name} is damaged: its table {table} lacks a column: {error}") from error
     finally:
         os.close(descriptor)

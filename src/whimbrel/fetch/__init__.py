@@ -10,10 +10,11 @@ an unnamed file.
 libcurl. It owns a pool of handles (`handle.py`: one exchange at a time each, set up as `curl_option.py` says), the
 wiring of libcurl into the event loop (`curl_loop.py`), and the limits on time that libcurl does not have
 (`patience.py`). `trouble.py` gives libcurl's errors their words, and says whose fault they are, `head.py` reads and
-writes heads, `request_header.py` says which header lines a request has, `cookie.py` which cookies, `body.py` collects
-bodies (`spill_space.py`: those on disk within the room there is), `coding.py` takes content codings off them, and
-`network.py` judges addresses. `resolver.py` finds the addresses of hosts and owns the cache of answers;
-`hosts_file.py` knows some without asking, and `search_list.py` in which domains a short name may be.
+writes heads, `request_header.py` says which header lines a request has, `credential.py` which of them are secrets and
+for whom, `cookie.py` which cookies are sent, `body.py` collects bodies (`spill_space.py`: those on disk within the room
+there is), `coding.py` takes content codings off them, and `network.py` judges addresses. `resolver.py` finds the
+addresses of hosts and owns the cache of answers; `hosts_file.py` knows some without asking, and `search_list.py` in
+which domains a short name may be.
 
 All of it lives on the thread of one event loop; nothing here is shared between loops.
 """

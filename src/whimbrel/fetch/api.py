@@ -80,7 +80,8 @@ class Exchange(msgspec.Struct, frozen=True, gc=False):
     address: str
     """The IP address that was asked for, or connected to."""
     request_head: bytes
-    """The request as sent: request line and header lines with CR LF, without the empty line; empty if none was sent."""
+    """The request as sent, but for secrets, which are `redacted`: request line and header lines with CR LF, without the
+    empty line; empty if none was sent."""
     started_s: float
     """Wall clock."""
     elapsed_s: float

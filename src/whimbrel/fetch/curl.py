@@ -10,11 +10,13 @@ import pycurl
 
 from whimbrel.clock import Clock
 from whimbrel.fetch.api import CannotFetch, Done, Exchange, Traffic
+from whimbrel.fetch.credential import Credentials
 from whimbrel.fetch.curl_loop import CurlLoop
 from whimbrel.fetch.curl_option import CurlConfig, check_files
 from whimbrel.fetch.handle import Handle
 from whimbrel.fetch.network import Networks
 from whimbrel.fetch.patience import Patience
+from whimbrel.fetch.request_header import header_lines
 from whimbrel.fetch.spill_space import SpillSpace
 from whimbrel.fetch.trouble import Trouble
 from whimbrel.flow import Metric, Needs, Provider
@@ -32,7 +34,7 @@ class CurlTransport(Provider):
     """
 
     Config = CurlConfig
-    live = frozenset({"connections", "kept"})
+    live = frozenset({"connections", "kept", "headers", "credential_origins", "authorizations"})
     metrics = (
         Metric("transport_exchanges", "gauge", "Requests under way, robots.txt included.", lambda own: own.under_way),
     )
@@ -41,6 +43,7 @@ class CurlTransport(Provider):
     def __init__(self, config: CurlConfig | None = None) -> None:
         super().__init__(config)
         self._networks = Networks(self.config.allow_networks, self.config.allow_hosts)
+        self._credentials = _credentials(self.config)
         self._patience = Patience(self.config)
         self._space = SpillSpace(self.config.spill_directory or tempfile.gettempdir(), self.config.spill_reserve_bytes)
         self._busy: dict[Any, Handle] = {}
@@ -53,14 +56,22 @@ class CurlTransport(Provider):
         self._loop = asyncio.get_running_loop()
         check_files(self.config)
         # A first handle now: a configuration that libcurl refuses is an error here and not in the first visit.
-        self._free.append(Handle(self.config, self._networks, self.clock, self._space))
+        self._free.append(self._handle())
         try:
             self._curl_loop = CurlLoop(self._loop, self.config.kept, self._ended, self._unwatched)
         except pycurl.error as error:
             raise CannotFetch("libcurl", error) from error
 
+    def _handle(self) -> Handle:
+        return Handle(self.config, self._networks, self.clock, self._space, self._credentials)
+
     def reconfigure(self, config: CurlConfig) -> None:
+        """Exchanges under way end as they began. ValueError for headers that cannot be sent: nothing has changed
+        then."""
+        self._credentials = _credentials(config)
         super().reconfigure(config)
+        for handle in (*self._free, *self._busy.values()):
+            handle.use(self._credentials)
         if self._curl_loop is not None:
             self._curl_loop.keep(config.kept)
 
@@ -115,7 +126,7 @@ class CurlTransport(Provider):
         if len(self._busy) >= self.config.connections:
             raise RuntimeError(f"more than {self.config.connections} exchanges at once; raise `connections`")
         try:
-            handle = self._free.pop() if self._free else Handle(self.config, self._networks, self.clock, self._space)
+            handle = self._free.pop() if self._free else self._handle()
             handle.aim(request, address, done, traffic, fresh=fresh)
             self._curl_loop.multi.add_handle(handle.curl)
         except (pycurl.error, MemoryError) as error:
@@ -164,6 +175,11 @@ class CurlTransport(Provider):
             if trouble and handle.curl in self._busy:
                 self._stop(handle, handle.exchange(0, "", trouble))
         self._sweeping = self._loop.call_later(self._patience.interval_s, self._sweep) if self._busy else None
+
+
+def _credentials(config: CurlConfig) -> Credentials:
+    header_lines(config.user_agent, config.headers)  # Or one that cannot be sent would show with the first request.
+    return Credentials(config.headers, config.credential_origins, config.authorizations)
 
 
 def _answer(answer: "asyncio.Future[Exchange]", exchange: Exchange) -> None:

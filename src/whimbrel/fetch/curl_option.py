@@ -8,7 +8,6 @@ import msgspec
 import pycurl
 
 from whimbrel.fetch.cookie import cookie_options
-from whimbrel.fetch.request_header import curl_lines, header_lines
 from whimbrel.flow import Config
 
 _SUPPRESS_CONNECT_HEADERS: Final = 265
@@ -26,7 +25,13 @@ class CurlConfig(Config, frozen=True):
     user_agent: str = "whimbrel"
     """The User-Agent header, as it is sent."""
     headers: dict[str, str] = msgspec.field(default_factory=dict)
-    """Sent with each request, after our own. One of our names replaces ours."""
+    """Sent with each request, after our own. One of our names replaces ours. Those that are named like secrets
+    (Authorization, Cookie, X-Api-Key …) go to `credential_origins` only, and Proxy-Authorization to the proxy only."""
+    credential_origins: tuple[str, ...] = ()
+    """Origins, like https://www.example.org, to which the secrets among `headers` go; those of the seeds unless
+    given."""
+    authorizations: dict[str, str] = msgspec.field(default_factory=dict)
+    """An Authorization header for single origins; for seeds with `user:password@` unless given."""
     cookies: str = ""
     """A file of cookies in Netscape's format that are sent where they belong. It is only read, and cookies that servers
     set are forgotten with the exchange."""
@@ -100,7 +105,6 @@ def constant_options(config: CurlConfig) -> dict[int, Any]:
         pycurl.NOSIGNAL: 1,
         pycurl.PATH_AS_IS: 1,
         pycurl.HTTPGET: 1,
-        pycurl.HTTPHEADER: curl_lines(header_lines(config.user_agent, config.headers)),
         pycurl.HTTP_CONTENT_DECODING: 0,
         pycurl.HTTP_TRANSFER_DECODING: 1,
         pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_2TLS if config.http2 else pycurl.CURL_HTTP_VERSION_1_1,

@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Mapping
 from typing import Any, Final
 
 import pycurl
@@ -10,6 +11,7 @@ from whimbrel.clock import Clock
 from whimbrel.fetch.api import Done, Exchange, Response, Traffic
 from whimbrel.fetch.body import Collector
 from whimbrel.fetch.cookie import drop_set_cookies
+from whimbrel.fetch.credential import Credentials, redacted_head, redacted_lines
 from whimbrel.fetch.curl_option import CurlConfig, constant_options
 from whimbrel.fetch.head import ResponseHead, read_head, request_head
 from whimbrel.fetch.network import Networks
@@ -36,9 +38,9 @@ class Handle:
             "_address",
             "_clock",
             "_config",
+            "_credentials",
             "_traffic",
             "_exact",
-            "_fields",
             "_fresh",
             "_networks",
             "_own",
@@ -46,21 +48,31 @@ class Handle:
             "_refused",
             "_repeated",
             "_request",
+            "_secret",
             "_sent",
             "_shortage",
         ),
         *("_began_s", "_started_s", "asked_s", "body", "curl", "done", "lines", "mark"),
     )
 
-    def __init__(self, config: CurlConfig, networks: Networks, clock: Clock, space: SpillSpace) -> None:
+    def __init__(
+        self,
+        config: CurlConfig,
+        networks: Networks,
+        clock: Clock,
+        space: SpillSpace,
+        credentials: Credentials | None = None,
+    ) -> None:
         self._config = config
         self._networks = networks
         self._clock = clock
-        self._fields = _joined(header_lines(config.user_agent, config.headers))
-        self._own = self._fields
-        """The header lines of the request under way."""
-        self._plain = True
-        """Nothing is set that the next request may not have."""
+        self._own = b""
+        """The header lines of the request under way, as they are kept: without secrets."""
+        self._plain = False
+        """Nothing is set that the next request may not have, whomever it is for: the quick way for most of them."""
+        self._secret: Mapping[str, str] | None = None
+        """The credentials that are set for a plain request; None after any other."""
+        self.use(Credentials(config.headers) if credentials is None else credentials)
         self._exact = bool(config.cookies or config.proxy)
         """What is sent is not known beforehand: libcurl must tell, which costs time."""
         self.lines: list[bytes] = []
@@ -77,6 +89,11 @@ class Handle:
         if self._exact:
             self.curl.setopt(pycurl.DEBUGFUNCTION, self._see)
             self.curl.setopt(pycurl.VERBOSE, 1)
+
+    def use(self, credentials: Credentials) -> None:
+        """Send these headers from the next request on."""
+        self._credentials = credentials
+        self._plain, self._secret = False, None
 
     def aim(
         self, request: Request, address: str, done: Done, traffic: Traffic | None = None, *, fresh: bool = False
@@ -111,11 +128,17 @@ class Handle:
 
     def _set_request(self, request: Request, *, plain: bool) -> None:
         """Method, headers and body of one request, or back to a plain GET."""
+        secret = self._credentials.of(request.url)
+        if plain and secret is self._secret:
+            return
         curl = self.curl
-        self._plain = plain
-        lines = header_lines(self._config.user_agent, self._config.headers, request)
-        self._own = _joined(lines)
+        # Should anything fail on the way, all is set anew for the next one.
+        self._plain, self._secret = False, None
+        lines = header_lines(self._config.user_agent, {**self._credentials.ordinary, **secret}, request)
+        self._own = _joined(redacted_lines(lines))
         curl.setopt(pycurl.HTTPHEADER, curl_lines(lines))
+        if self._config.proxy:
+            curl.setopt(pycurl.PROXYHEADER, [f"{name}: {value}" for name, value in self._credentials.proxy.items()])
         curl.unsetopt(pycurl.CUSTOMREQUEST)
         curl.setopt(pycurl.NOBODY, 0)
         curl.setopt(pycurl.HTTPGET, 1)
@@ -125,6 +148,8 @@ class Handle:
             curl.setopt(pycurl.POSTFIELDS, request.body)
         if not plain:
             curl.setopt(pycurl.CUSTOMREQUEST, request.method)
+        self._plain = plain and not self._credentials
+        self._secret = secret if plain else None
 
     def abandoned(self, shortage: Shortage | None = None) -> Exchange:
         """It is not carried on: nobody waits any more, or this machine cannot."""
@@ -194,7 +219,7 @@ class Handle:
         if not self._exact:
             return request_head(self._request, self._own)
         first, _, rest = self._sent.removesuffix(b"\r\n").partition(b"\r\n")
-        return first.replace(b" HTTP/2", b" HTTP/1.1") + b"\r\n" + rest
+        return redacted_head(first.replace(b" HTTP/2", b" HTTP/1.1") + b"\r\n" + rest)
 
     def _ask(self, *_connection: Any) -> int:
         """libcurl is about to send the request; the connection stands, TLS and all."""

@@ -6,7 +6,8 @@ crawl's parts must have.
 
 Options: `options.py` combines those of the job file, the environment and the command line; `option_check.py` checks
 them, `unit.py` reads durations and sizes, `setting.py` settings of single parts. `seed.py` reads seeds, `database.py`
-asks databases for them, `cookie_file.py` looks at a file of cookies. `stored.py` is the job that a crawl's directory
+asks databases for them, `login.py` knows which headers and passwords are for whom, `cookie_file.py` looks at a file of
+cookies. `stored.py` is the job that a crawl's directory
 keeps, `legacy.py` reads what earlier versions wrote. `crawl_wiring.py` says which option goes to which part.
 
 Running: `crawl.py` takes a crawl's options, configures a wiring with them and runs it; `resume.py` goes on with one, if

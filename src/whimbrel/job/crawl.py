@@ -18,6 +18,7 @@ from whimbrel.job.crawl_wiring import configured
 from whimbrel.job.file_limit import allow_files
 from whimbrel.job.handling import handler_providers, rules_of
 from whimbrel.job.live_crawl import Attend, LiveCrawl, Say, Show
+from whimbrel.job.login import credential_note
 from whimbrel.job.options import JOB_FILE, CrawlOptions, OptionError, ResolvedOptions
 from whimbrel.job.parts import registry
 from whimbrel.job.progress import final
@@ -72,10 +73,17 @@ def crawl(
     check_empty(directory)
     directory.mkdir(parents=True, exist_ok=True)
     keep_job(directory, given)
+    tell_of_credentials(given, say)
     with handler_providers(rules_of(found, rules)) as ready:
         job = Job(plan, found, providers=ready, timeouts=TIMEOUTS)
         running = LiveCrawl(given, given, job, directory, found, rules, show, say)
         return run(running, stop or StopRequest(), attend)
+
+
+def tell_of_credentials(given: ResolvedOptions, say: Say) -> None:
+    """To whom secret headers go, if there are any."""
+    if note := credential_note(given.options):
+        say(note)
 
 
 def check_empty(directory: Path) -> None:

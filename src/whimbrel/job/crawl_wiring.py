@@ -10,6 +10,7 @@ from whimbrel.flow import ComponentSpec, ProviderSpec, Registry
 from whimbrel.flow.component import Part
 from whimbrel.flow.wiring import Wiring
 from whimbrel.handle.rule import HandlerRules
+from whimbrel.job import login
 from whimbrel.job.handling import rules_of, with_handlers
 from whimbrel.job.legacy import current_wiring
 from whimbrel.job.option_check import is_pattern
@@ -139,7 +140,9 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
         "resolver": {"server": options.resolver},
         "transport": {
             "user_agent": agent,
-            "headers": dict(_header(line) for line in options.header),
+            "headers": login.headers(options),
+            "credential_origins": login.credential_origins(options),
+            "authorizations": login.authorizations(options),
             "cookies": options.cookies,
             "proxy": options.proxy,
             "allow_networks": options.allow_network,
@@ -156,13 +159,6 @@ def settings_of(options: CrawlOptions, directory: Path) -> dict[str, dict[str, A
 
 def _hops(options: CrawlOptions) -> int:
     return MOST_HOPS if options.follow == "links" else 0
-
-
-def _header(line: str) -> tuple[str, str]:
-    name, colon, value = line.partition(":")
-    if not colon or not name.strip():
-        raise OptionError(f"header {line!r}: write it as 'Name: value'")
-    return name.strip(), value.strip()
 
 
 def _warcinfo(options: CrawlOptions, agent: str) -> dict[str, str]:

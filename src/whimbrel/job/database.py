@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from whimbrel.job.options import OptionError
+from whimbrel.url.userinfo import redacted_url
 
 _ROWS: Final = 1_000
 
@@ -21,16 +22,18 @@ def seeds_from(url: str, sql: str) -> list[str]:
     scheme, mark, rest = url.partition("://")
     ask = _DATABASES.get(scheme)
     if not mark or ask is None:
-        raise OptionError(f"--seeds-from {url}: begin it with one of {', '.join(f'{name}://' for name in _DATABASES)}")
+        raise OptionError(
+            f"--seeds-from {redacted_url(url)}: begin it with one of {', '.join(f'{name}://' for name in _DATABASES)}"
+        )
     try:
         found = [row[0] for row in ask(rest if scheme in _FILES else url, sql) if row and row[0] is not None]
     except OptionError:
         raise
     except Exception as error:
-        raise OptionError(f"--seeds-from {url}: {error}") from error
+        raise OptionError(f"--seeds-from {redacted_url(url)}: {error}") from error
     wrong = next((value for value in found if not isinstance(value, str)), None)
     if wrong is not None:
-        raise OptionError(f"--seeds-from {url}: the first column must be text; it has {wrong!r}")
+        raise OptionError(f"--seeds-from {redacted_url(url)}: the first column must be text; it has {wrong!r}")
     return found
 
 

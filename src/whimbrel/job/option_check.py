@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from whimbrel.fetch.network import own_networks
 from whimbrel.url.filter import HostNames
+from whimbrel.url.userinfo import redacted_url
 
 _LEAST: Final = {
     "max_pages": 1,
@@ -62,7 +63,7 @@ def _server(value: str) -> str:
 
 def _proxy(value: str) -> str:
     if value and not value.lower().startswith(_PROXIES):
-        return f"{value!r} is not the URL of a proxy; write for example http://127.0.0.1:3128"
+        return f"{redacted_url(value)!r} is not the URL of a proxy; write for example http://127.0.0.1:3128"
     return ""
 
 

@@ -33,7 +33,7 @@ class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The names are those of the command line and of job files."""
 
     seeds: tuple[str, ...] = ()
-    """URLs to begin with; without a scheme, https."""
+    """URLs to begin with; without a scheme, https. `https://user:password@host/` logs in there, and nowhere else."""
     mode: Literal["site", "broad"] = "site"
     """`site` downloads whole sites, `broad` crawls the web: 30 s per host, at most 1,000 pages of each, contact
     needed."""
@@ -85,7 +85,8 @@ class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     block: tuple[str, ...] = ()
     """Hosts and domains that are never visited, and patterns with `*` of such URLs."""
     header: tuple[str, ...] = ()
-    """Further request headers, `Name: value`."""
+    """Further request headers, `Name: value`. Those that are named like secrets (Authorization, Cookie, X-Api-Key …) go
+    to the origins of the seeds only."""
     cookies: str = ""
     """A cookie file to send cookies from."""
     proxy: str = ""
@@ -208,6 +209,8 @@ def read_job(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise OptionError(f"{path} is not there") from None
+    except PermissionError:
+        raise OptionError(f"{path} is for its owner alone, as it may hold passwords; work as that user") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise OptionError(f"{path}: {error}") from error
 

@@ -22,6 +22,7 @@ _CLOSED_FOR: Final = {
     "open-files": "this machine, which has no file descriptors left",
     "memory": "this machine, which has no memory left",
     "software": "a commit that cannot be made",
+    "seeds": "seeds that are being added",
     "certificates": "the trusted certificates, which cannot be read",
 }
 

@@ -12,7 +12,16 @@ from whimbrel.commit.upgrade import OLD, upgrade
 from whimbrel.effect.seeding import Requeued, Seeding
 from whimbrel.flow import Job, Plan, Report
 from whimbrel.handle.rule import HandlerRules
-from whimbrel.job.crawl import TIMEOUTS, CrawlError, check_free, checked_plan, last_commit, plan_of, run
+from whimbrel.job.crawl import (
+    TIMEOUTS,
+    CrawlError,
+    check_free,
+    checked_plan,
+    last_commit,
+    plan_of,
+    run,
+    tell_of_credentials,
+)
 from whimbrel.job.handling import handler_providers, rules_of
 from whimbrel.job.live_crawl import Attend, LiveCrawl, Say, Show
 from whimbrel.job.options import JOB_FILE, ResolvedOptions
@@ -20,7 +29,7 @@ from whimbrel.job.part_name import SEEDING, planned
 from whimbrel.job.progress import final
 from whimbrel.job.run_result import RunResult
 from whimbrel.job.stop import StopRequest
-from whimbrel.job.stored import stored_job
+from whimbrel.job.stored import protect, stored_job
 
 
 def resume(  # noqa: PLR0913 - what `crawl` takes, and one more
@@ -40,6 +49,7 @@ def resume(  # noqa: PLR0913 - what `crawl` takes, and one more
     has_job = (directory / JOB_FILE).is_file()
     if not has_job and not any((directory / name).is_dir() for name in ("state", OLD)):
         raise NotACrawl(f"{directory} holds no crawl; begin one with `whimbrel crawl SEED --into {directory}`")
+    protect(directory)
     finished = _finished(directory)
     if finished is not None and not again:
         upgrade_state(given, directory, say)
@@ -58,6 +68,7 @@ def resume(  # noqa: PLR0913 - what `crawl` takes, and one more
     before = checked_plan(msgspec.structs.replace(kept.options, **named), directory, found)
     _check_lasting(before, plan, directory)
     upgrade_state(given, directory, say)
+    tell_of_credentials(given, say)
     with handler_providers(known) as ready:
         begun = {SEEDING: Seeding(again=again)} if planned(plan, SEEDING)[0] is Seeding else {}
         job = Job(plan, found, providers={**ready, **begun}, timeouts=TIMEOUTS)

@@ -7,6 +7,7 @@ from typing import Final
 from whimbrel.fetch.network import own_networks
 from whimbrel.job.options import CrawlOptions, OptionError
 from whimbrel.url import Url, parse
+from whimbrel.url.userinfo import redacted_url
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")
 
@@ -14,14 +15,20 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")
 def typed_url(text: str) -> Url | None:
     """A URL as a person writes it; without a scheme, https. None if it is not an http or https URL: `mailto:a@b.test`
     names no page of `b.test`."""
-    return parse(text if _SCHEME.match(text) else f"https://{text}")
+    return parse(absolute(text))
+
+
+def absolute(text: str) -> str:
+    """What a person writes, with the scheme that is meant."""
+    return text if _SCHEME.match(text) else f"https://{text}"
 
 
 def seed_url(text: str) -> Url:
     """A seed as a person writes it; without a scheme, https."""
     url = typed_url(text)
     if url is None:
-        raise OptionError(f"the seed {text!r} is not an http or https URL")
+        advice = "; write https:// before a user and a password" if "@" in text else ""
+        raise OptionError(f"the seed {redacted_url(text)!r} is not an http or https URL{advice}")
     return url
 
 

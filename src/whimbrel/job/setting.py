@@ -13,7 +13,7 @@ def parsed_settings(texts: list[str]) -> dict[str, dict[str, Any]]:
         name, equals, value = text.partition("=")
         part, dot, key = name.strip().partition(".")
         if not (equals and dot and part and key):
-            raise OptionError(f"--set {text}: write PART.KEY=VALUE, for example effects.retry_s=5")
+            raise OptionError(f"--set {name}: write PART.KEY=VALUE, for example effects.retry_s=5")
         found.setdefault(part, {})[key] = setting_value(value.strip())
     return found
 

@@ -10,6 +10,10 @@ import msgspec
 from whimbrel.durable_file import Disk
 from whimbrel.job.options import JOB_FILE, ResolvedOptions, combined, job_text, read_job
 
+OWN_WIRING: Final = "wiring.toml"
+"""A wiring that was changed while the crawl ran."""
+PRIVATE: Final = (JOB_FILE, OWN_WIRING)
+"""Files that may hold secrets."""
 _SECTION: Final = re.compile(r"\[set\.(.+)\]")
 _LINE: Final = re.compile(r"(\S+) = .*  # origin: (.*)")
 
@@ -34,12 +38,22 @@ def keep_job(directory: Path, given: ResolvedOptions) -> None:
     write_whole(directory / JOB_FILE, job_text(given).encode())
 
 
+def protect(directory: Path) -> None:
+    """What earlier versions let others read of a job is for its owner alone from now on."""
+    for name in PRIVATE:
+        path = directory / name
+        # Somebody else's file, or a disk without owners: it stays as it is.
+        with suppress(FileNotFoundError, PermissionError):
+            if path.stat().st_mode & 0o077:
+                path.chmod(0o600)
+
+
 def write_whole(path: Path, data: bytes) -> None:
-    """A file that is there for good, or as it was before."""
+    """A file that is there for good, or as it was before; for its owner alone, as a job may hold passwords."""
     disk, half = Disk(), path.with_name(f"{path.name}.tmp")
     with suppress(FileNotFoundError):
         half.unlink()  # What a crash has left.
-    file = disk.create_exclusive(half)
+    file = disk.create_private(half)
     try:
         file.write(data)
         file.fdatasync()

@@ -28,6 +28,7 @@ from whimbrel.query.sql import Query, QueryConfig
 from whimbrel.state.api import StateError
 from whimbrel.state.reader import StateReader
 from whimbrel.url import Url, restore
+from whimbrel.url.userinfo import redacted_url
 
 _AT_ONCE: Final = 5_000
 """URLs that each table is read for at once."""
@@ -177,7 +178,7 @@ def _rows(query: Query, sql: str) -> Rows:
 def _parsed(text: str) -> Url:
     url = typed_url(text)
     if url is None:
-        raise NotAUrl(f"{text!r} is not an http or https URL")
+        raise NotAUrl(f"{redacted_url(text)!r} is not an http or https URL")
     return url
 
 

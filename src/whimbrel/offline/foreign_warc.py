@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from whimbrel.archive.api import Fields, Reference
+from whimbrel.fetch.credential import redacted_head
 from whimbrel.url import Url, parse
+from whimbrel.url.userinfo import without_userinfo
 
 if TYPE_CHECKING:
     from warcio.archiveiterator import ArchiveIterator
@@ -122,7 +124,9 @@ def records(file: Path) -> Iterator[ForeignRecord | None]:
         kind = record.rec_type
         if kind == "request" and record.http_headers is not None:
             request = _Request(
-                _header(record, "WARC-Record-ID"), _header(record, "WARC-Concurrent-To"), _head(record.http_headers)
+                _header(record, "WARC-Record-ID"),
+                _header(record, "WARC-Concurrent-To"),
+                redacted_head(_head(record.http_headers)),
             )
             _add_request(last, request, "")
         elif kind == "metadata":
@@ -165,13 +169,13 @@ def _add_metadata(last: ForeignRecord | None, found: ForeignRecord) -> bool:
         return False
     lines = found.payload.decode(errors="replace").splitlines()
     last.metadata = tuple(
-        (name, value.strip()) for name, colon, value in (one.partition(":") for one in lines) if colon
+        (name, without_userinfo(value.strip())) for name, colon, value in (one.partition(":") for one in lines) if colon
     )
     return bool(last.metadata)
 
 
 def _content(position: WarcPosition, record: "ArcWarcRecord") -> ForeignRecord | None:
-    kind, target = record.rec_type, _header(record, "WARC-Target-URI").strip("<>")
+    kind, target = record.rec_type, _url(record, "WARC-Target-URI")
     url = parse(target)
     exchange = kind in _EXCHANGES
     if exchange and (url is None or record.http_headers is None):
@@ -221,7 +225,7 @@ def _body(record: "ArcWarcRecord") -> tuple[bytes | None, str]:
 
 def _reference(record: "ArcWarcRecord") -> Reference | None:
     record_id = _header(record, "WARC-Refers-To") or _header(record, "WARC-Concurrent-To")
-    url, date = _header(record, "WARC-Refers-To-Target-URI").strip("<>"), _header(record, "WARC-Refers-To-Date")
+    url, date = _url(record, "WARC-Refers-To-Target-URI"), _header(record, "WARC-Refers-To-Date")
     return Reference(url, _time_s(date), record_id) if url or record_id else None
 
 
@@ -264,6 +268,10 @@ def _head(headers: Any) -> bytes:
 
 def _header(record: "ArcWarcRecord", name: str) -> str:
     return record.rec_headers.get_header(name) or ""
+
+
+def _url(record: "ArcWarcRecord", name: str) -> str:
+    return without_userinfo(_header(record, name).strip("<>"))
 
 
 def _digest(record: "ArcWarcRecord") -> str:

@@ -16,6 +16,7 @@ from whimbrel.url.domain import Domains
 from whimbrel.url.filter import FilterRules, Filters
 from whimbrel.url.limit import Limits
 from whimbrel.url.scope import Scope
+from whimbrel.url.userinfo import redacted_url
 from whimbrel.visit import Discovered, HostName, Request, Visit
 
 _NO_REFUSALS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -280,7 +281,7 @@ def _size(text: str, _: str) -> int:
 def _seed(text: str) -> Url:
     url = parse(text)
     if url is None:
-        raise ValueError(f"the seed {text!r} is not an http or https URL")
+        raise ValueError(f"the seed {redacted_url(text)!r} is not an http or https URL")
     return url
 
 

@@ -9,7 +9,7 @@ A link becomes a URL's canonical text, then a *key* (`key.py`: 128 bits, what UR
 (`scope.py`) says whether it belongs to the crawl, the *filters* (`filter.py`, `glob.py`) whether the user wants it, the
 *limits* (`limit.py`) whether it looks like a trap. Each gives one word as the reason of a refusal. The *domain*
 (`domain.py`) is what politeness and slots group hosts by. *SURT* (`surt.py`) is how the archive's index spells a URL;
-nothing else may use it.
+nothing else may use it. `userinfo.py` knows what else people write into a URL: `user:password@`.
 
 All of these are values or pure functions of values. No state is kept but one bounded cache, that of `Domains`.
 """
