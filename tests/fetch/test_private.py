@@ -15,6 +15,7 @@ from whimbrel.fetch.handle import Handle
 from whimbrel.fetch.network import Networks
 from whimbrel.fetch.resolver import DnsConfig, DnsResolver, read_literal
 from whimbrel.fetch.spill_space import SpillSpace
+from whimbrel.fetch.watchdog import Watchdog
 from whimbrel.visit import Request
 
 SPELLINGS = (
@@ -90,7 +91,7 @@ class Peer(NamedTuple):
 def test_the_peer_is_judged_once_more_when_the_socket_is_opened() -> None:
     networks = ("127.0.0.0/8",)
     space = SpillSpace(".", 0)
-    handle = Handle(CurlConfig(allow_networks=networks), Networks(networks), SystemClock(), space)
+    handle = Handle(CurlConfig(allow_networks=networks), Networks(networks), SystemClock(), space, Watchdog())
     handle.aim(request("http://a.test/"), "127.0.0.1", lambda exchange: None)
     assert handle._open_socket(0, Peer(socket.AF_INET, socket.SOCK_STREAM, 6, ("127.0.0.1", 80))) != pycurl.SOCKET_BAD
     assert handle._open_socket(0, Peer(socket.AF_INET, socket.SOCK_STREAM, 6, ("10.0.0.1", 80))) == pycurl.SOCKET_BAD

@@ -19,6 +19,7 @@ from whimbrel.fetch.patience import Patience
 from whimbrel.fetch.request_header import header_lines
 from whimbrel.fetch.spill_space import SpillSpace
 from whimbrel.fetch.trouble import Trouble
+from whimbrel.fetch.watchdog import Watchdog
 from whimbrel.flow import Metric, Needs, Provider
 from whimbrel.shortage import Shortage
 from whimbrel.visit import Request
@@ -46,6 +47,7 @@ class CurlTransport(Provider):
         self._credentials = _credentials(self.config)
         self._patience = Patience(self.config)
         self._space = SpillSpace(self.config.spill_directory or tempfile.gettempdir(), self.config.spill_reserve_bytes)
+        self._watchdog = Watchdog()
         self._busy: dict[Any, Handle] = {}
         """Handles whose exchange is under way, by their pycurl object."""
         self._free: list[Handle] = []
@@ -56,14 +58,12 @@ class CurlTransport(Provider):
         self._loop = asyncio.get_running_loop()
         check_files(self.config)
         # A first handle now: a configuration that libcurl refuses is an error here and not in the first visit.
-        self._free.append(self._handle())
+        self._free.append(self._new_handle())
         try:
-            self._curl_loop = CurlLoop(self._loop, self.config.kept, self._ended, self._unwatched)
+            self._curl_loop = CurlLoop(self._loop, self.config.kept, self._ended, self._unwatched, self._watchdog)
         except pycurl.error as error:
             raise CannotFetch("libcurl", error) from error
-
-    def _handle(self) -> Handle:
-        return Handle(self.config, self._networks, self.clock, self._space, self._credentials)
+        self._watchdog.start()
 
     def reconfigure(self, config: CurlConfig) -> None:
         """Exchanges under way end as they began. ValueError for headers that cannot be sent: nothing has changed
@@ -83,10 +83,11 @@ class CurlTransport(Provider):
         if self._sweeping is not None:
             self._sweeping.cancel()
         for handle in tuple(self._busy.values()):
-            curl_loop.multi.remove_handle(handle.curl)
+            curl_loop.remove(handle.curl)
             self._land(handle, handle.abandoned())
         # Connections belong to the multi handle and must go first: they may still call into a handle.
         curl_loop.close()
+        self._watchdog.close()
         for handle in self._free:
             handle.close()
         self._free.clear()
@@ -126,9 +127,9 @@ class CurlTransport(Provider):
         if len(self._busy) >= self.config.connections:
             raise RuntimeError(f"more than {self.config.connections} exchanges at once; raise `connections`")
         try:
-            handle = self._free.pop() if self._free else self._handle()
+            handle = self._free.pop() if self._free else self._new_handle()
             handle.aim(request, address, done, traffic, fresh=fresh)
-            self._curl_loop.multi.add_handle(handle.curl)
+            self._curl_loop.add(handle.curl)
         except (pycurl.error, MemoryError) as error:
             self._loop.call_soon(done, self._not_begun(address, error))
             return None
@@ -136,6 +137,9 @@ class CurlTransport(Provider):
         if self._sweeping is None:
             self._sweeping = self._loop.call_later(self._patience.interval_s, self._sweep)
         return handle
+
+    def _new_handle(self) -> Handle:
+        return Handle(self.config, self._networks, self.clock, self._space, self._watchdog, self._credentials)
 
     def _not_begun(self, address: str, error: Exception) -> Exchange:
         """libcurl has no memory. The handle is not used again: nobody knows what it was told."""
@@ -145,7 +149,7 @@ class CurlTransport(Provider):
     def _ended(self, curl: Any, code: int, message: str) -> None:
         handle = self._busy.get(curl)
         if handle is not None and self._curl_loop is not None:
-            self._curl_loop.multi.remove_handle(curl)
+            self._curl_loop.remove(curl)
             self._land(handle, handle.exchange(code, message))
 
     def _unwatched(self, error: OSError) -> None:
@@ -155,9 +159,12 @@ class CurlTransport(Provider):
             self._stop(handle, handle.abandoned(lack))
 
     def _stop(self, handle: Handle, exchange: Exchange) -> None:
-        """End an exchange from our side. libcurl closes the connection, as something may still come on it."""
+        """End an exchange from our side, and its connection: something may still come on it. Over HTTP/2 libcurl would
+        use it again, also when the server does not answer there any more."""
         if self._curl_loop is not None:
-            self._curl_loop.multi.remove_handle(handle.curl)
+            handle.curl.setopt(pycurl.FORBID_REUSE, 1)
+            self._curl_loop.remove(handle.curl)
+            handle.curl.setopt(pycurl.FORBID_REUSE, 0)
             self._land(handle, exchange)
 
     def _land(self, handle: Handle, exchange: Exchange) -> None:

@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import pycurl
 
+from whimbrel.fetch.watchdog import Watchdog
+
 _MASKS: Final = {
     pycurl.POLL_IN: select.EPOLLIN,
     pycurl.POLL_OUT: select.EPOLLOUT,
@@ -30,14 +32,22 @@ Unwatched = Callable[[OSError], None]
 
 
 class CurlLoop:
-    """Owns a multi handle and calls `ended` for each transfer that is over. To be made and closed on the loop."""
+    """Owns a multi handle and calls `ended` for each transfer that is over. To be made and closed on the loop.
+
+    Each call that may read from a connection is between two turns of the watchdog."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, most_connections: int, ended: Ended, unwatched: Unwatched
+        self,
+        loop: asyncio.AbstractEventLoop,
+        most_connections: int,
+        ended: Ended,
+        unwatched: Unwatched,
+        watchdog: Watchdog,
     ) -> None:
         self._loop = loop
         self._ended = ended
         self._unwatched = unwatched
+        self._watchdog = watchdog
         self._masks: dict[int, int] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._due_s: float | None = None
@@ -55,12 +65,30 @@ class CurlLoop:
 
     def close(self) -> None:
         """All handles must have been removed."""
+        self._watchdog.turn += 1
         self.multi.close()
+        self._watchdog.turn += 1
         for waiting in (self._soon, self._timer):
             if waiting is not None:
                 waiting.cancel()
         self._loop.remove_reader(self._epoll.fileno())
         self._epoll.close()
+
+    def add(self, curl: Any) -> None:
+        """Begin a transfer."""
+        self._watchdog.turn += 1
+        try:
+            self.multi.add_handle(curl)
+        finally:
+            self._watchdog.turn += 1
+
+    def remove(self, curl: Any) -> None:
+        """A transfer that is over, or is not wanted any more."""
+        self._watchdog.turn += 1
+        try:
+            self.multi.remove_handle(curl)
+        finally:
+            self._watchdog.turn += 1
 
     def _watch_socket(self, event: int, number: int, _multi: Any, _data: Any) -> None:
         mask = _MASKS.get(event)
@@ -111,20 +139,26 @@ class CurlLoop:
     def _time_is_up(self) -> None:
         self._soon = None
         self._due_s = None
+        self._watchdog.turn += 1
         try:
             self.multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         except pycurl.error as error:
             self._ran_out(error)
+        finally:
+            self._watchdog.turn += 1
         self._collect()
 
     def _serve(self) -> None:
         act = self.multi.socket_action
+        self._watchdog.turn += 1
         try:
             for number, events in self._epoll.poll(0, _MOST_READY):
                 # EPOLLIN and EPOLLOUT of Linux are 1 and 4, errors and hang-ups 8 and 16; libcurl's are 1, 2 and 4.
                 act(number, (events & 1) | (events & 4) >> 1 | (4 if events & 24 else 0))
         except pycurl.error as error:
             self._ran_out(error)
+        finally:
+            self._watchdog.turn += 1
         self._collect()
 
     def _ran_out(self, error: pycurl.error) -> None:

@@ -18,6 +18,7 @@ from whimbrel.fetch.network import Networks
 from whimbrel.fetch.request_header import curl_lines, header_lines
 from whimbrel.fetch.spill_space import SpillSpace
 from whimbrel.fetch.trouble import Trouble, socket_shortage, trouble_of
+from whimbrel.fetch.watchdog import Watchdog
 from whimbrel.shortage import Shortage, shortage_of
 from whimbrel.visit import Request
 
@@ -51,6 +52,7 @@ class Handle:
             "_secret",
             "_sent",
             "_shortage",
+            "_watchdog",
         ),
         *("_began_s", "_started_s", "asked_s", "body", "curl", "done", "lines", "mark"),
     )
@@ -61,11 +63,13 @@ class Handle:
         networks: Networks,
         clock: Clock,
         space: SpillSpace,
+        watchdog: Watchdog,
         credentials: Credentials | None = None,
     ) -> None:
         self._config = config
         self._networks = networks
         self._clock = clock
+        self._watchdog = watchdog
         self._own = b""
         """The header lines of the request under way, as they are kept: without secrets."""
         self._plain = False
@@ -209,10 +213,11 @@ class Handle:
             return Trouble.RESET, None
         if self._refused:
             return self._refused, None
-        has_head = b"\r\n" in self.lines
-        if not has_head and sum(map(len, self.lines)) > self._config.max_header_bytes:
+        if sum(map(len, self.lines)) > self._config.max_header_bytes:
             return Trouble.HEADER_TOO_LARGE, None
-        found = trouble_of(code, message, self.curl.getinfo(pycurl.OS_ERRNO), has_head=has_head)
+        has_head = b"\r\n" in self.lines
+        used = self.curl.getinfo(pycurl.NUM_CONNECTS) == 0
+        found = trouble_of(code, message, self.curl.getinfo(pycurl.OS_ERRNO), has_head=has_head, used=used)
         return (Trouble.ABANDONED, found) if isinstance(found, Shortage) else (found, None)
 
     def _request_head(self) -> bytes:
@@ -253,6 +258,7 @@ class Handle:
         except OSError as error:
             self._shortage = shortage_of(error)
             return int(pycurl.SOCKET_BAD)
+        self._watchdog.opened(opened.fileno())
         return opened
 
     def _see(self, kind: int, data: bytes) -> None:

@@ -65,7 +65,6 @@ _TROUBLES: Final = {
     97: Trouble.PROXY,  # CURLE_PROXY
     pycurl.E_OPERATION_TIMEDOUT: Trouble.TIMEOUT,
     pycurl.E_GOT_NOTHING: Trouble.CLOSED,
-    pycurl.E_SEND_ERROR: Trouble.RESET,
     pycurl.E_PARTIAL_FILE: Trouble.CUT,
     100: Trouble.HEADER_TOO_LARGE,  # CURLE_TOO_LARGE
     pycurl.E_SSL_CONNECT_ERROR: Trouble.TLS,
@@ -104,30 +103,41 @@ _CONNECT_ERRORS: Final = {
 
 _RECEIVE_WORDS: Final = (
     ("too large", Trouble.HEADER_TOO_LARGE),
+    ("too many response headers", Trouble.HEADER_TOO_LARGE),
+    ("too many continuation", Trouble.HEADER_TOO_LARGE),
     ("tunnel failed", Trouble.PROXY),
     ("reset", Trouble.RESET),
     ("errno 104", Trouble.RESET),
+    ("broken pipe", Trouble.RESET),
     ("timed out", Trouble.TIMEOUT),
     ("unexpected eof", Trouble.CLOSED),
     ("ssl_read", Trouble.RESET),
 )
 """Error 56 is a reset, a broken frame or an end without TLS's good-bye: only the message tells. The first that is
-found counts; a message with none of these is about chunks that make no sense."""
+found counts; a message with none of these is about chunks that make no sense. No message at all is an HTTP/2
+connection that the server ended."""
+
+_SEND_WORDS: Final = (("expected settings frame", Trouble.BAD_HTTP),)
+"""Error 55 is a reset, or a server that has promised HTTP/2 and does not speak it."""
 
 _STREAM_WORDS: Final = (
     ("protocol_error", Trouble.BAD_HTTP),
     ("invalid http", Trouble.BAD_HTTP),
     ("before getting all", Trouble.BAD_HTTP),
-    ("enhance_your_calm", Trouble.HEADER_TOO_LARGE),
+    ("violation in http messaging", Trouble.CLOSED),
+    ("invalid frame", Trouble.BAD_HTTP),
     ("cancel", Trouble.CLOSED),
     ("no_error", Trouble.CLOSED),
 )
-"""Error 92 is an HTTP/2 stream that the server reset; its code stands in the message. All others are a reset."""
+"""Error 92 is an HTTP/2 stream that the server reset, whose code stands in the message, or that breaks the rules: the
+violation is a body that ended before its Content-Length. All others are a reset. ENHANCE_YOUR_CALM, too: with it a
+server says that we ask too much, and another time it may answer."""
 
 
-def trouble_of(code: int, message: str, system_error: int, *, has_head: bool) -> Trouble | Shortage:
+def trouble_of(code: int, message: str, system_error: int, *, has_head: bool, used: bool = False) -> Trouble | Shortage:
     """What an error of libcurl means: trouble of a server or the network, or something that this machine lacks.
-    `has_head`: a status line had come, so that an end is a cut."""
+    `has_head`: a status line had come, so that an end is a cut. `used`: the connection had carried other exchanges, and
+    what one of them left behind says nothing about this one."""
     if code in _SHORTAGES:
         return _SHORTAGES[code]
     if code == pycurl.E_COULDNT_CONNECT:
@@ -135,12 +145,16 @@ def trouble_of(code: int, message: str, system_error: int, *, has_head: bool) ->
             return shortage_of(OSError(system_error, "no socket"))
         return _CONNECT_ERRORS.get(system_error, Trouble.REFUSED)
     if code == pycurl.E_RECV_ERROR:
-        word = _find(_RECEIVE_WORDS, message, Trouble.BAD_HTTP)
+        word = _find(_RECEIVE_WORDS, message, Trouble.BAD_HTTP) if message else Trouble.CLOSED
     elif code == _HTTP2_STREAM:
         word = _find(_STREAM_WORDS, message, Trouble.RESET)
+    elif code == pycurl.E_SEND_ERROR:
+        word = _find(_SEND_WORDS, message, Trouble.RESET)
     elif code == pycurl.E_HTTP2:
-        # What nghttp2 says of a head that is too large for it. All else is a server that does not speak HTTP/2.
-        word = Trouble.HEADER_TOO_LARGE if "COMPRESSION_ERROR" in message else Trouble.BAD_HTTP
+        word = Trouble.BAD_HTTP
+        if "COMPRESSION_ERROR" in message:
+            # What nghttp2 says of a head that is too large for it, and of each head after one that libcurl gave up.
+            word = Trouble.RESET if used else Trouble.HEADER_TOO_LARGE
     else:
         word = _TROUBLES.get(code, Trouble.NO_EXCHANGE)
     return Trouble.CUT if word is Trouble.CLOSED and has_head else word
