@@ -139,7 +139,7 @@ async def _crawl(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -
     progress = final(committed, time.monotonic() - began_s, before.visits)
     running.show(progress)
     # A frontier that was never opened has counted nothing.
-    limit = "" if report.state == "failed" else limit_that_ended(running.given, job, progress)
+    limit = "" if report.state == "failed" else limit_that_ended(job, running.stopped_by)
     return RunResult(
         report=report,
         progress=progress,
@@ -178,6 +178,7 @@ async def _watch(running: LiveCrawl) -> None:
         reached = limit_reached(running.given, progress)
         if reached and running.job.state == "running":
             running.say(f"stopping: {reached} is reached")
+            running.stopped_by = reached
             running.job.stop()
 
 

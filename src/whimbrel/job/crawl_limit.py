@@ -11,12 +11,13 @@ from whimbrel.job.part_name import FRONTIER
 from whimbrel.job.progress import Progress
 
 
-def limit_that_ended(given: ResolvedOptions, job: Job, final: Progress) -> str:
-    """The limit that ended a crawl, as the option that sets it: `--max-pages 200`; empty when none did."""
+def limit_that_ended(job: Job, stopped_by: str) -> str:
+    """The limit that ended a crawl, as the option that sets it: `--max-pages 200`; empty when none did. `stopped_by` is
+    that on time or bytes which stopped it: one that is reached while a crawl ends for another reason did not."""
     frontier = job.graph.providers.get(FRONTIER)
     if isinstance(frontier, DiskFrontier) and frontier.exhausted:
         return f"--max-pages {frontier.page_limit}"
-    return limit_reached(given, final)
+    return stopped_by
 
 
 def limit_reached(given: ResolvedOptions, progress: Progress) -> str:

@@ -38,6 +38,8 @@ class LiveCrawl:
 
     def __post_init__(self) -> None:
         self._meter = ProgressMeter()
+        self.stopped_by = ""
+        """The limit on time or bytes that has stopped it, as the option that sets it."""
 
     @property
     def up(self) -> bool:
