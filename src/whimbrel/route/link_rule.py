@@ -8,6 +8,8 @@ FOLLOWED: Final = frozenset(
     {"a", "area", "iframe", "frame", "link", "refresh", "canonical", "sitemap", "feed", "text", "handler"}
 )
 REQUISITES: Final = frozenset({"img", "script", "style", "media"})
+LINK_REFUSALS: Final = ("not-followed", "nofollow")
+"""Reasons that are about one link: another link to the same URL may be followed."""
 
 
 class LinkRule:

@@ -10,7 +10,7 @@ import msgspec
 from whimbrel.cache import ByteCache
 from whimbrel.flow import Config, Provider
 from whimbrel.parse.api import PageLink, ParsedPage
-from whimbrel.route.link_rule import REQUISITES, LinkRule, page_refusal
+from whimbrel.route.link_rule import LINK_REFUSALS, REQUISITES, LinkRule, page_refusal
 from whimbrel.url import Url, parse, restore
 from whimbrel.url.domain import Domains
 from whimbrel.url.filter import FilterRules, Filters
@@ -189,17 +189,11 @@ class Router(Provider):
 
     def judge(self, link: PageLink, source: Url, depth: int, robots: tuple[str, ...] = (), filtered: str = "") -> str:
         """Why a link is not followed, whatever was decided before; empty when it is. Its page is at `source`, `depth`
-        hops from a seed, and has these robots directives; `filtered` is why the user's own filters refuse it. The
-        questions and their order are those of `route`."""
+        hops from a seed, and has these robots directives; `filtered` is why the user's own filters refuse it."""
         url = restore(link.target)
-        near = link.kind in REQUISITES and self.config.requisites and self._scope.holds(source)
-        return (
-            page_refusal(robots)
-            or filtered
-            or self._rule.refusal(link)
-            or self._refusal(url, requisite=near)
-            or self._limits.cut(url, depth + 1)
-        )
+        near = self.config.requisites and self._scope.holds(source)
+        refused = page_refusal(robots) or filtered or self._link_refusal(link, url, near=near)
+        return refused or self._limits.cut(url, depth + 1)
 
     def judge_redirect(self, url: Url, depth: int) -> str:
         """Why the target of a redirect is not followed, as `redirect` decides; empty when it is."""
@@ -240,21 +234,25 @@ class Router(Provider):
         known = self._decisions.get(link.target)
         if known is not None:
             return known
-        reason = self._rule.refusal(link)
-        if reason:
-            return reason
-        requisite = link.kind in REQUISITES
         url = restore(link.target)
-        reason = self._refusal(url, requisite=requisite and near)
+        reason = self._link_refusal(link, url, near=near)
         if reason:
-            # What is out of scope for a link may not be so for a requisite, and must not be remembered then.
-            if reason != "out-of-scope" or not self.config.requisites:
+            if self._holds_for_all(reason):
                 self._decisions.put(link.target, reason)
             return reason
         draft.followed[link.target] = None
-        request = Request(url, purpose="requisite") if requisite else None
+        request = Request(url, purpose="requisite") if link.kind in REQUISITES else None
         self._admit(Discovered(url, depth, source, 0, url.text in draft.first, request), draft)
         return ""
+
+    def _link_refusal(self, link: PageLink, url: Url, *, near: bool) -> str:
+        """Why a link is not followed whatever its page says as a whole: by its kind and rel, then by where it leads."""
+        return self._rule.refusal(link) or self._refusal(url, requisite=near and link.kind in REQUISITES)
+
+    def _holds_for_all(self, reason: str) -> bool:
+        """Whether every link to the same URL is refused for this reason, so that it can be remembered. What is out of
+        scope for a link may not be so for a requisite."""
+        return reason not in LINK_REFUSALS and (reason != "out-of-scope" or not self.config.requisites)
 
     def _refusal(self, url: Url, *, requisite: bool) -> str:
         reason = self._filters.refusal(url)
