@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whimbrel.job.progress import Progress
-from whimbrel.terminal import printable
+from whimbrel.terminal import printable, size
 
 _LINE_EVERY_S: Final = 2.0
 
@@ -74,7 +74,7 @@ def _panel(progress: Progress) -> Group:
     numbers = Table.grid(padding=(0, 2))
     numbers.add_row("visited", f"{progress.visited:,}", f"{progress.pages_per_s:,.0f} pages/s")
     numbers.add_row("queued", f"{progress.queued:,}", f"{progress.visiting} under way, {progress.hosts:,} hosts")
-    numbers.add_row("bytes", f"{progress.bytes / 1e6:,.1f} MB", f"{progress.elapsed_s:.1f} s{_ending(progress)}")
+    numbers.add_row("bytes", size(progress.bytes), f"{progress.elapsed_s:.1f} s{_ending(progress)}")
     for outcome, count in progress.outcomes.items():
         numbers.add_row(Text(outcome, style="green" if outcome == "stored" else "yellow"), f"{count:,}", "")
     if progress.handlers_failed:

@@ -10,7 +10,7 @@ from whimbrel.error import Damaged
 from whimbrel.job.run_result import RunResult
 from whimbrel.query.backlog import backlog
 from whimbrel.query.handler_failure import failures_sql, handler_failures
-from whimbrel.terminal import counted, printable
+from whimbrel.terminal import counted, printable, size
 
 _NOT_CRAWLED: Final = {
     "denied robots": "robots.txt forbids them",
@@ -50,7 +50,7 @@ def print_summary(console: Console, directory: Path, result: RunResult) -> None:
     progress, report = result.progress, result.report
     console.print(
         f"[bold]{result.state}[/bold]: {counted(progress.visited, 'visit')} on {counted(progress.hosts, 'host')} in "
-        f"{progress.elapsed_s:.1f} s ({progress.pages_per_s:,.0f}/s), {progress.bytes / 1e6:,.1f} MB",
+        f"{progress.elapsed_s:.1f} s ({progress.pages_per_s:,.0f}/s), {size(progress.bytes)}",
         highlight=False,
     )
     table = Table(box=None, padding=(0, 2), show_header=False)
@@ -111,7 +111,7 @@ def _handler_lines(directory: Path, result: RunResult) -> list[str]:
 def _next_steps(directory: Path, result: RunResult) -> list[str]:
     lines = []
     if result.progress.queued:
-        lines += _backlog(directory)
+        lines += _backlog(directory, result.block)
         command = f"whimbrel resume {directory}"
         if result.limit:
             option = result.limit.partition(" ")[0]
@@ -130,9 +130,9 @@ def _next_steps(directory: Path, result: RunResult) -> list[str]:
     return lines
 
 
-def _backlog(directory: Path) -> list[str]:
+def _backlog(directory: Path, block: tuple[str, ...]) -> list[str]:
     """Of a crawl whose tables are damaged, that: it failed for it, most likely."""
     try:
-        return [printable(line) for line in backlog(directory)]
+        return [printable(line) for line in backlog(directory, block)]
     except Damaged as error:
         return [printable(f"{error}; `whimbrel verify {directory}` looks at all of it")]

@@ -29,6 +29,7 @@ from whimbrel.control.api import (
     Unpause,
     name_of,
 )
+from whimbrel.control.block import block_effect, less_blocked, more_blocked, unblock_effect, what_waits
 from whimbrel.control.requeue import Failed, failures
 from whimbrel.control.rewire import OWN_WIRING, added, removed, wiring_of
 from whimbrel.flow import ChangeFailed, FlowError, check
@@ -134,21 +135,19 @@ class ActionExecutor:
 
     @_do.register
     async def _block(self, action: Block) -> tuple[str, str, int]:
-        known = self._running.given.options.block
-        new = tuple(dict.fromkeys(what for what in action.what if what not in known))
-        if not new:
-            raise Refused("all of that is blocked already")
-        await self._change({"block": (*known, *new)}, {})
-        return f"no more requests to {', '.join(new[:5])}{' …' if len(new) > 5 else ''}", " ".join(new), len(new)
+        running = self._running
+        known = running.given.options.block
+        after = more_blocked(known, action)
+        new = after[len(known) :]
+        await self._change({"block": after}, {})
+        hosts = ((summary.name, summary.queued) for summary in running.frontier.loaded())
+        waiting, ends = what_waits(new, known, hosts, running.frontier.queued)
+        return block_effect(new, waiting, ends=ends), " ".join(new), len(new)
 
     @_do.register
     async def _unblock(self, action: Unblock) -> tuple[str, str, int]:
-        known = self._running.given.options.block
-        unknown = [what for what in action.what if what not in known]
-        if unknown:
-            raise Refused(f"{unknown[0]!r} is not blocked; blocked are: {', '.join(known) or 'none'}")
-        await self._change({"block": tuple(what for what in known if what not in action.what)}, {})
-        return f"{', '.join(action.what[:5])} may be visited again", " ".join(action.what), len(action.what)
+        await self._change({"block": less_blocked(self._running.given.options.block, action)}, {})
+        return unblock_effect(action), " ".join(action.what), len(action.what)
 
     @_do.register
     async def _allow(self, action: Allow) -> tuple[str, str, int]:

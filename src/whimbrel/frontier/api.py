@@ -240,10 +240,10 @@ class Gate(RequestGate, Protocol):
 
     @property
     def blocked(self) -> tuple[str, ...]:
-        """The hosts and domains to which no request is made."""
+        """The hosts, domains and sites to which no request is made (`url/block_list.py`)."""
 
-    def blocks(self, host: str) -> bool:
-        """Whether no request may be made to a host, or to a domain above it."""
+    def blocks(self, host: HostName) -> bool:
+        """Whether no request may be made to a site: it, its host or a domain above that is blocked."""
 
     def mark_visited(self, slot: int | None = None) -> None:
         """Every host of a slot, and every domain and address that is met through one, counts as visited at this

@@ -137,6 +137,7 @@ async def _crawl(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -
         progress=progress,
         committed=committed,
         limit=limit,
+        block=running.given.options.block,
         handled=_risen(progress.handled, before.handled),
         began_at_s=began_at_s,
     )

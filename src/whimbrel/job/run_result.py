@@ -13,7 +13,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     committed: Committed
     limit: str = ""
     """The limit that ended it, as the option that sets it: `--max-pages 200`; else empty."""
-
+    block: tuple[str, ...] = ()
+    """What the run was told not to visit."""
     handled: dict[str, int] = {}
     """Pages that handlers looked at in this run, by how it went."""
     began_at_s: float = 0.0
