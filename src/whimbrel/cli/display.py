@@ -67,7 +67,7 @@ def _ending(progress: Progress) -> str:
         return ""
     left = progress.left_s
     text = f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min" if left < 7200 else f"{left / 3600:.1f} h"
-    return f"; at least {text} to go"
+    return f"; about {text} to go, then {progress.left_by} ends it" if progress.left_by else f"; at least {text} to go"
 
 
 def _panel(progress: Progress) -> Group:

@@ -15,7 +15,7 @@ for the command line, programs and the dashboard.
 
 `status.py` is what can be seen: numbers, the live wiring, health (`warning.py`), history (`history.py`), the machine
 (`machine.py`), options and settings (`configuration.py`) and metrics (`metric.py`), which parts declare beside their
-code.
+code. `changed_value.py` says what a change makes of options and settings.
 
 Control knows jobs, and no job knows control: who begins a crawl hands over `serve_control`, which the job enters when
 it begins and leaves when it ends.

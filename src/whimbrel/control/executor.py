@@ -30,6 +30,8 @@ from whimbrel.control.api import (
     name_of,
 )
 from whimbrel.control.block import block_effect, less_blocked, more_blocked, unblock_effect, what_waits
+from whimbrel.control.changed_value import change_in_words, refuse_reached, values_of
+from whimbrel.control.configuration import effective
 from whimbrel.control.requeue import Failed, failures
 from whimbrel.control.rewire import OWN_WIRING, added, removed, wiring_of
 from whimbrel.flow import ChangeFailed, FlowError, check
@@ -130,8 +132,7 @@ class ActionExecutor:
                 changes["delay"] = delay
         if not changes:
             raise Refused("say what is to change: pages_per_s, bytes_per_s, connections or delay_s")
-        said = await self._change(changes, {})
-        return said, action.of, 0
+        return await self._change_told(changes, {}), action.of, 0
 
     @_do.register
     async def _block(self, action: Block) -> tuple[str, str, int]:
@@ -214,7 +215,9 @@ class ActionExecutor:
                 raise Refused(f"{name} stays as it is while the crawl runs: {_BETWEEN_RUNS[name]}")
             else:
                 options[name] = value
-        said = await self._change(options, settings)
+        asked = _changed(self._running.given, options, settings).options
+        refuse_reached(self._running, {**action.settings, **{name: getattr(asked, name) for name in options}})
+        said = await self._change_told(options, settings)
         return said, " ".join(f"{name}={value}" for name, value in action.settings.items()), 0
 
     @_do.register
@@ -238,6 +241,14 @@ class ActionExecutor:
     async def _change(self, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> str:
         """Other options and settings: checked as a whole, taken over by the job, and written into the job file."""
         return await self._take_over(lambda given: _changed(given, options, settings))
+
+    async def _change_told(self, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> str:
+        """The same, with the values before and after."""
+        running = self._running
+        names = [*options, *(f"{part}.{key}" for part, keys in settings.items() for key in keys)]
+        before = values_of(running, effective(running), names)
+        said = await self._change(options, settings)
+        return f"{change_in_words(before, values_of(running, effective(running), names))}; {said}"
 
     async def _rewire(self, wiring: Wiring) -> str:
         """Another wiring: kept beside the job, which names it."""

@@ -158,6 +158,9 @@ class Frontier(Protocol):
         """Seconds until `take` may give another answer, if nothing else changes; 0 when it may now; None when that is
         not a matter of time."""
 
+    def retry_in_s(self) -> float | None:
+        """Seconds until the next URL that failed is to be tried again; None when none is."""
+
     @property
     def empty(self) -> bool:
         """Nothing is queued, nothing waits to be tried again, and no visit is under way."""
@@ -187,16 +190,16 @@ class Frontier(Protocol):
         """Requests for pages that may be made in all; None when there is no limit."""
 
     @property
+    def pages_begun(self) -> int:
+        """How many of them were begun, those under way included."""
+
+    @property
     def exhausted(self) -> bool:
         """The limit on pages has been reached."""
 
     @property
     def limited(self) -> bool:
         """A limit on pages or bytes per second holds visits back, or did a moment ago."""
-
-    @property
-    def paused(self) -> bool:
-        """The gate is closed for the operator."""
 
     @property
     def closed_for(self) -> frozenset[str]:

@@ -8,6 +8,7 @@ from nicegui import ui
 from whimbrel.control.history import Sample
 from whimbrel.dashboard.chart import over_time, rates, values
 from whimbrel.dashboard.source import Moment
+from whimbrel.job.progress import Progress
 from whimbrel.terminal import size
 
 _NUMBERS: Final[dict[str, tuple[str, Callable[[Moment], str]]]] = {
@@ -24,7 +25,7 @@ _NUMBERS: Final[dict[str, tuple[str, Callable[[Moment], str]]]] = {
     "memory": ("memory", lambda now: size(now.status.memory_bytes)),
     "disk": ("disk free", lambda now: size(now.status.disk_free_bytes)),
     "commit": ("commit", lambda now: f"{now.status.commit:,}"),
-    "left": ("to go, at least", lambda now: duration(now.status.progress.left_s)),
+    "left": ("to go", lambda now: to_go(now.status.progress)),
 }
 _OF_A_RUN: Final = frozenset(("rate", "visiting", "memory", "left"))
 """Numbers that only a crawl that runs has."""
@@ -131,9 +132,14 @@ def _fill(found: ui.table, counts: dict[str, int]) -> None:
         found.rows = rows
 
 
-def duration(seconds: float | None) -> str:
-    if seconds is None:
+def to_go(progress: Progress) -> str:
+    if progress.left_s is None:
         return "–"
+    text = duration(progress.left_s)
+    return f"{text}, then {progress.left_by}" if progress.left_by else f"at least {text}"
+
+
+def duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
