@@ -90,7 +90,8 @@ def _lost_lines(directory: Path, result: RunResult) -> list[str]:
     lost = result.committed.counters.lost_values
     if not lost:
         return []
-    return [f"{lost:,} values were left out, because no table can hold them: {_LOST.format(directory)}"]
+    which = "1 value was" if lost == 1 else f"{lost:,} values were"
+    return [f"{which} left out, because no table can hold {'it' if lost == 1 else 'them'}: {_LOST.format(directory)}"]
 
 
 def _handler_lines(directory: Path, result: RunResult) -> list[str]:
@@ -99,10 +100,14 @@ def _handler_lines(directory: Path, result: RunResult) -> list[str]:
     lines = []
     if result.handlers_failed:
         of = sum(result.handled.values())
-        lines.append(f"Handlers failed on {result.handlers_failed:,} of {of:,} pages, which have no items of this run:")
+        lines.append(
+            f"Handlers failed on {result.handlers_failed:,} of {counted(of, 'page')}, which have no items of this run:"
+        )
     elif failures:
-        lines.append(f"A filter failed on {links:,} links, which are not followed:")
-    lines += [f"  {error} ({pages:,} page{'s' if pages > 1 else ''})" for error, pages in failures.items()]
+        lines.append(
+            f"A filter failed on {counted(links, 'link')}, which {'is' if links == 1 else 'are'} not followed:"
+        )
+    lines += [f"  {error} ({counted(pages, 'page')})" for error, pages in failures.items()]
     if lines:
         lines.append(f'Tracebacks:  whimbrel query {directory} "{failures_sql(result.began_at_s)}"')
     return lines

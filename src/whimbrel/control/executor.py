@@ -44,6 +44,7 @@ from whimbrel.job.live_crawl import LiveCrawl
 from whimbrel.job.options import CrawlOptions, OptionError, ResolvedOptions, combined
 from whimbrel.job.seed import seed_url
 from whimbrel.job.stored import keep_job, write_whole
+from whimbrel.terminal import counted
 from whimbrel.url import Url, parse
 from whimbrel.visit import Discovered
 
@@ -81,7 +82,7 @@ class ActionExecutor:
         if self._running.gate.paused:
             raise Refused("the crawl is paused already")
         self._running.gate.close_for(OPERATOR)
-        return f"paused; {self._running.frontier.visiting:,} visits under way end{self._still_closed()}", "", 0
+        return f"paused{self._under_way('ends', 'end')}{self._still_closed()}", "", 0
 
     @_do.register
     async def _unpause(self, _: Unpause) -> tuple[str, str, int]:
@@ -89,6 +90,11 @@ class ActionExecutor:
             raise Refused("the crawl is not paused")
         self._running.gate.reopen_for(OPERATOR)
         return f"goes on{self._still_closed()}", "", 0
+
+    def _under_way(self, one: str, several: str) -> str:
+        """What becomes of the visits under way, where there are any."""
+        count = self._running.frontier.visiting
+        return f"; {counted(count, 'visit')} under way {one if count == 1 else several}" if count else ""
 
     def _still_closed(self) -> str:
         """For which other reasons no request begins."""
@@ -98,13 +104,13 @@ class ActionExecutor:
     @_do.register
     async def _stop(self, _: Stop) -> tuple[str, str, int]:
         self._running.job.stop()
-        return f"stopping; {self._running.frontier.visiting:,} visits under way end", "", 0
+        return f"stopping{self._under_way('ends', 'end')}", "", 0
 
     @_do.register
     async def _abort(self, _: Abort) -> tuple[str, str, int]:
         # After the answer: who asked should hear of it.
         asyncio.get_running_loop().call_later(0.1, self._running.job.abort, "aborted by the control interface")
-        return f"ending now; {self._running.frontier.visiting:,} visits under way are cut", "", 0
+        return f"ending now{self._under_way('is cut', 'are cut')}", "", 0
 
     @_do.register
     async def _checkpoint(self, _: Checkpoint) -> tuple[str, str, int]:
@@ -193,7 +199,7 @@ class ActionExecutor:
                 await asyncio.sleep(0)
         await running.journal.checkpoint()
         what = " ".join(word for word in (action.outcome, action.reason, action.host) if word)
-        return f"{len(found):,} URLs are visited once more", what, len(found)
+        return f"{counted(len(found), 'URL')} {'is' if len(found) == 1 else 'are'} visited once more", what, len(found)
 
     def _requeue_one(self, failed: Failed, outcome: str) -> None:
         url = parse(failed.url)
