@@ -22,6 +22,9 @@ _NOT_CRAWLED: Final = {
     "failed tls": "their certificate is not valid",
 }
 
+_DAMAGED: Final = (
+    "To go on, bring back what is named above from a copy of {0}. What else is damaged:  whimbrel verify {0}"
+)
 _LOST: Final = "whimbrel query {} \"select subject, detail from events where action = 'value-lost'\""
 
 
@@ -115,7 +118,9 @@ def _handler_lines(directory: Path, result: RunResult) -> list[str]:
 
 def _next_steps(directory: Path, result: RunResult) -> list[str]:
     lines = []
-    if result.progress.queued:
+    if result.damaged:
+        lines.append(_DAMAGED.format(directory))
+    elif result.progress.queued:
         lines += _backlog(directory, result.block)
         command = f"whimbrel resume {directory}"
         if result.limit:
