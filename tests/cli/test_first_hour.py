@@ -134,6 +134,22 @@ def test_data_frames_without_their_library_say_what_to_install(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(ModuleNotFoundError, match="polars is not installed: pip install polars"):
         Rows(pa.table({"a": [1]})).pl()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match="pandas is not installed: pip install pandas"):
+        Rows(pa.table({"a": [1]})).df()
+
+
+def test_filters_and_seeds_without_their_libraries_say_what_to_install(
+    site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "re2", None)
+    own = ("crawl", f"{site}/", "--into", str(tmp_path / "out"))
+    done = run(*own, "--set", 'router.exclude_patterns=["x+"]')
+    assert (done.code, "pip install 'whimbrel[regex]'" in done.words) == (2, True), done.words
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    done = run(*own, "--seeds-from", "postgresql://127.0.0.1:1/none", "select 1")
+    assert (done.code, "pip install 'whimbrel[postgres]'" in done.words) == (2, True), done.words
+    assert not (tmp_path / "out").exists()
 
 
 def test_every_extra_is_on_the_page_for_beginners_and_every_make_target_that_docs_name_is_there() -> None:
@@ -157,6 +173,8 @@ def test_one_of_anything_is_counted_in_the_singular(site: str, tmp_path: Path) -
     done = run("reparse", str(out), "--with", str(tmp_path / "own.py"))
     assert "1 page in " in done.words
     assert "Handlers failed on 1 of 1 page, " in done.words
+    (row,) = run("query", str(out), "select error from handled", "--format", "json").json()
+    assert row["error"].splitlines()[0] == "ZeroDivisionError: division by zero"
 
 
 def test_what_new_says_is_what_it_makes(tmp_path: Path, site: str) -> None:

@@ -81,7 +81,7 @@ def _compiled(patterns: Sequence[str]) -> Matcher:
     except ImportError as error:
         # Python's own `re` may take time exponential in the URL: one link could stop the crawl.
         raise ValueError(
-            "filters with regular expressions need the extra `regex` (google-re2); or use globs"
+            "filters with regular expressions need google-re2: pip install 'whimbrel[regex]'; or use globs"
         ) from error
     options = re2.Options()
     options.log_errors = False
