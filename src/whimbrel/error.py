@@ -42,6 +42,7 @@ WhimbrelError
 ├── CannotFetch            libcurl or c-ares cannot begin: descriptors, threads or memory are lacking (fetch.api)
 ├── HandlerPoolLost        the process that forks workers was killed: resume, or reparse again (handle.handler_pool)
 ├── ControlError           a running crawl cannot be reached, or an action went wrong on the way (control.api)
+│   ├── NotRunning         no crawl runs in the directory
 │   └── Refused            an action that makes no sense now; nothing has changed
 └── FlowError              the framework: a component failed, a change could not be made; drawn in flow.error
 

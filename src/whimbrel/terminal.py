@@ -30,6 +30,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def size(count: float) -> str:
+    """`812 B`, `21.5 kB`, `3.0 GB`."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1_000:
+            return f"{count:,.0f} {unit}" if unit == "B" else f"{count:,.1f} {unit}"
+        count /= 1_000
+    return f"{count:,.1f} TB"
+
+
 def printable(text: str) -> str:
     """What pages and servers say, for a terminal: control characters, and marks that turn the direction of writing, as
     escapes. Otherwise a title could rewrite the screen."""

@@ -169,3 +169,25 @@ def test_a_byte_that_changed_in_a_table_is_damage_and_no_mistake_of_the_question
         whimbrel.open(crawl).sql("SELECT * FROM captures")
     with pytest.raises(whimbrel.QueryFailed):
         whimbrel.open(crawl).sql("SELECT nothing FROM captures")
+
+
+def _half_a_state(crawl: Path) -> None:
+    for path in (crawl / "state").glob("*.sst"):
+        path.unlink()
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [_shorter_segment, _lost_segment, _other_tables, _lost_tables, _half_a_state, _no_state],
+    ids=lambda harm: harm.__name__.strip("_"),
+)
+def test_a_crawl_that_cannot_go_on_for_damage_is_not_advised_to_resume(
+    harm: Callable[[Path], None], stopped: tuple[Path, str], tmp_path: Path
+) -> None:
+    crawl = tmp_path / "out"
+    shutil.copytree(stopped[0], crawl)
+    harm(crawl)
+    done = run("resume", str(crawl), "--max-pages", "100")
+    assert done.code == 1, done.words
+    assert "To continue:" not in done.words
+    assert f"whimbrel resume {crawl}" not in done.words

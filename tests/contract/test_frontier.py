@@ -50,7 +50,7 @@ def test_a_frontier_that_nothing_was_added_to_is_empty_and_waits_for_nothing(fro
     assert (frontier.take(), frontier.take_host(), frontier.due_in_s()) == (None, None, None)
     assert frontier.find(url_of("http://a.example/")) is None
     assert not frontier.exhausted
-    assert not frontier.paused
+    assert (frontier.pages_begun, frontier.page_limit, frontier.retry_in_s()) == (0, None, None)
     assert not frontier.limited
 
 

@@ -146,10 +146,12 @@ def test_a_crowd_has_twenty_in_flight_and_half_of_them_after_a_429(made: Maker, 
 
 
 def test_blocked_hosts_are_named_and_recognised(made: Maker, clock: VirtualClock) -> None:
-    gate = made(clock, block=("d1.example",))
-    assert gate.blocked == ("d1.example",)
-    assert gate.blocks("h1.d1.example")
-    assert not gate.blocks("h2.d2.example")
+    gate = made(clock, block=("d1.example", "h3.d3.example:8080"))
+    assert gate.blocked == ("d1.example", "h3.d3.example:8080")
+    assert gate.blocks(host_of(1))
+    assert not gate.blocks(host_of(2))
+    assert not gate.blocks(host_of(3))
+    assert gate.blocks(HostName("http://h3.d3.example:8080", "http", "h3.d3.example", 8080, "d3.example"))
     with pytest.raises(HostBlocked):
         asyncio.run(gate.enter(host_of(1), ADDRESS, own=True))
 

@@ -167,7 +167,7 @@ def test_a_change_that_cannot_be_is_refused_with_the_reason_and_changes_nothing(
         (Seed(("ftp://a.example",)), "is not an http or https URL"),
         (Allow("nobody.example"), "knows no host"),
         (Speed(), "say what is to change"),
-        (Speed(delay_s=1.0, of="a b"), "cannot block 'a b'"),
+        (Speed(delay_s=1.0, of="a b"), "'a b': it is not the name or address of a host"),
         (Unpause(), "is not paused"),
     ],
 )

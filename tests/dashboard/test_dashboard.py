@@ -106,11 +106,11 @@ def test_hosts_are_searched_blocked_slowed_and_let_go(crawl: RunningCrawl, addre
     expect(page.locator(".q-notification")).to_contain_text("speed")
     assert crawl.control.config().options["delays"] == {name: 2.0}
     page.locator("[data-test=host-block]").click()
-    expect(page.locator("[data-test=question]")).to_contain_text(name)
+    expect(page.locator("[data-test=question]")).to_contain_text(host)
     page.locator("[data-test=yes]").click()
-    expect(page.locator("[data-test=blocked]")).to_have_text(f"blocked: {name}")
+    expect(page.locator("[data-test=blocked]")).to_have_text(f"blocked: {host}")
     blocked = time.time() + 1.0
-    assert crawl.control.config().options["block"] == [name]
+    assert crawl.control.config().options["block"] == [host]
     time.sleep(1.5)
     assert not [one for one in crawl.requests(since=blocked) if one.host.partition(":")[0] == name]
     page.locator("[data-test=host-unblock]").click()

@@ -157,6 +157,7 @@ def test_an_import_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     _fails_while_unreadable(Path(files[1]), files, killed)
     other = run("import", files[1], files[0], "--into", str(killed))
     assert (other.code, "other files" in other.words) == (2, True)
+    (killed / "import.json").write_bytes(b"")  # As a kill of an earlier version could leave it.
     done = run("import", *files, "--into", str(killed), "--json")
     assert done.code == 0, done.words
     loose = 2 * MANY // LOOSE_EVERY

@@ -28,6 +28,7 @@ def http_date(at_s: float) -> str:
         ("120", None, 120.0),
         (" 120 ", None, 120.0),
         ("0" * 20 + "7", None, 7.0),
+        ("0000000000000300", None, 300.0),
         ("9" * 5000, None, MAX_RETRY_AFTER_S),
         ("soon", None, 0.0),
         ("-5", None, 0.0),
@@ -55,8 +56,11 @@ def elsewhere() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_a_date_without_a_zone_is_in_universal_time() -> None:
-    assert retry_after_s("Fri, 15 Jan 2027 08:01:00 -0000", None, NOW_S) == 60.0
+@pytest.mark.parametrize(
+    "date", ["Fri, 15 Jan 2027 08:01:00 -0000", "Fri, 15 Jan 2027 08:01:00", "Fri Jan 15 08:01:00 2027"]
+)
+def test_a_date_without_a_zone_is_in_universal_time(date: str) -> None:
+    assert retry_after_s(date, None, NOW_S) == 60.0
 
 
 @given(value=st.text(), date=st.text())

@@ -76,7 +76,7 @@ def test_a_refusal_has_a_reason(rules: FilterRules, text: str, reason: str) -> N
 
 
 @pytest.mark.parametrize(
-    "name", ["", "a b", "http://a.test", "a.test/x", "a.test:80", "a.test:8080", "user@a.test", "?"]
+    "name", ["", "a b", "http://a.test/x", "a.test/x", "a.test:", "a.test:x", "user@a.test", "http://me@a.test", "?"]
 )
 def test_what_is_no_host_cannot_be_blocked(name: str) -> None:
     with pytest.raises(ValueError, match="cannot block"):

@@ -18,6 +18,7 @@ from whimbrel.control.api import (
     Block,
     Checkpoint,
     Joint,
+    NotRunning,
     Pause,
     Remove,
     Requeue,
@@ -32,7 +33,7 @@ from whimbrel.control.client import Control
 from whimbrel.job.options import OptionError
 from whimbrel.job.setting import setting_value
 from whimbrel.job.unit import duration_s, size_bytes
-from whimbrel.terminal import json_text, plain_console, printable
+from whimbrel.terminal import json_text, plain_console, printable, size
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -60,7 +61,7 @@ def status(context: typer.Context, json_: Json = False) -> None:
         typer.echo(json_text(msgspec.to_builtins(found)))
         return
     console = plain_console()
-    console.print(f"{found.state}, commit {found.commit:,}, {found.memory_bytes / 1e6:,.0f} MB", highlight=False)
+    console.print(f"{found.state}, commit {found.commit:,}, {size(found.memory_bytes)}", highlight=False)
     console.print(printable(one_line(found.progress)), highlight=False, markup=False)
     for warning in found.warnings:
         console.print(f"{warning.code}: {printable(warning.cause)}", style="yellow", markup=False, highlight=False)
@@ -128,10 +129,15 @@ def speed(
 @app.command()
 def block(
     context: typer.Context,
-    what: Annotated[list[str], typer.Argument(metavar="WHAT...", help="Hosts, domains, and patterns with * of URLs.")],
+    what: Annotated[
+        list[str],
+        typer.Argument(metavar="WHAT...", help="Hosts, domains, HOST:PORT, sites, and patterns with * of URLs."),
+    ],
     json_: Json = False,
 ) -> None:
-    """Make no more requests to hosts and domains, whose queues wait, or for URLs that match a pattern."""
+    """Make no more requests to hosts, domains and sites, whose queues wait, or for URLs that match a pattern.
+
+    Where no crawl runs, the job is changed, and it holds from `resume` on."""
     _carry_out(context, Block(tuple(what)), json_=json_)
 
 
@@ -141,7 +147,7 @@ def unblock(
     what: Annotated[list[str], typer.Argument(metavar="WHAT...", help="As they were blocked.")],
     json_: Json = False,
 ) -> None:
-    """The reverse of block: queues go on."""
+    """The reverse of block: queues go on; where no crawl runs, with `resume`."""
     _carry_out(context, Unblock(tuple(what)), json_=json_)
 
 
@@ -275,7 +281,14 @@ def _control(context: typer.Context) -> Control:
 
 
 def _carry_out(context: typer.Context, action: Action, *, json_: bool) -> None:
-    done = _control(context).carry_out(action)
+    try:
+        done = _control(context).carry_out(action)
+    except NotRunning:
+        if not isinstance(action, Block | Unblock):
+            raise
+        from whimbrel.offline.block_change import change_block  # RocksDB: not for every action
+
+        done = change_block(context.obj, action)
     typer.echo(json_text(msgspec.to_builtins(done)) if json_ else printable(done.effect))
 
 

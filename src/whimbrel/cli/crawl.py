@@ -156,11 +156,24 @@ def _check(given: ResolvedOptions, directory: Path) -> None:
 def _given(found: dict[str, Any], job: Path | None) -> ResolvedOptions:
     layers: list[tuple[str, dict[str, Any]]] = []
     if job is not None:
-        layers.append((str(job), read_job(job)))
+        layers.append((str(job), _checked_seeds(job, read_job(job))))
     layers.append(("environment", environment()))
     plain = {key: str(value) if isinstance(value, Path) else value for key, value in found.items()}
     layers.append((_COMMAND_LINE, {key: value for key, value in plain.items() if value is not None}))
     return combined(layers)
+
+
+def _checked_seeds(path: Path, found: dict[str, Any]) -> dict[str, Any]:
+    """OptionError with file and line for a seed in a job file that is no URL."""
+    seeds = found.get("seeds")
+    for seed in seeds if isinstance(seeds, list) else ():
+        try:
+            seed_url(seed if isinstance(seed, str) else repr(seed))
+        except OptionError as error:
+            lines = path.read_text(encoding="utf-8").splitlines()
+            number = next((number for number, line in enumerate(lines, 1) if str(seed) in line), None)
+            raise OptionError(f"{path}{'' if number is None else f', line {number}'}: {error}") from error
+    return found
 
 
 def _all_seeds(named: list[str], file: str | None) -> list[str]:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whimbrel.job.progress import Progress
-from whimbrel.terminal import printable
+from whimbrel.terminal import counted, printable, size
 
 _LINE_EVERY_S: Final = 2.0
 
@@ -59,7 +59,7 @@ def one_line(progress: Progress) -> str:
 
 
 def _handlers(progress: Progress) -> str:
-    return f"handlers failed on {progress.handlers_failed:,} of {sum(progress.handled.values()):,} pages"
+    return f"handlers failed on {progress.handlers_failed:,} of {counted(sum(progress.handled.values()), 'page')}"
 
 
 def _ending(progress: Progress) -> str:
@@ -67,14 +67,16 @@ def _ending(progress: Progress) -> str:
         return ""
     left = progress.left_s
     text = f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min" if left < 7200 else f"{left / 3600:.1f} h"
-    return f"; at least {text} to go"
+    return f"; about {text} to go, then {progress.left_by} ends it" if progress.left_by else f"; at least {text} to go"
 
 
 def _panel(progress: Progress) -> Group:
     numbers = Table.grid(padding=(0, 2))
     numbers.add_row("visited", f"{progress.visited:,}", f"{progress.pages_per_s:,.0f} pages/s")
-    numbers.add_row("queued", f"{progress.queued:,}", f"{progress.visiting} under way, {progress.hosts:,} hosts")
-    numbers.add_row("bytes", f"{progress.bytes / 1e6:,.1f} MB", f"{progress.elapsed_s:.1f} s{_ending(progress)}")
+    numbers.add_row(
+        "queued", f"{progress.queued:,}", f"{progress.visiting} under way, {counted(progress.hosts, 'host')}"
+    )
+    numbers.add_row("bytes", size(progress.bytes), f"{progress.elapsed_s:.1f} s{_ending(progress)}")
     for outcome, count in progress.outcomes.items():
         numbers.add_row(Text(outcome, style="green" if outcome == "stored" else "yellow"), f"{count:,}", "")
     if progress.handlers_failed:

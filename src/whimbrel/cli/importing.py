@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from whimbrel.terminal import plain_console
+from whimbrel.terminal import counted, plain_console
 
 
 def import_(
@@ -33,8 +33,8 @@ def import_(
         typer.echo(msgspec.json.encode(found).decode())
         return
     typer.echo(
-        f"{found.captures:,} captures of {found.files:,} files, {found.pages:,} of them pages; {found.passed_over:,} "
-        "records passed over"
+        f"{counted(found.captures, 'capture')} of {counted(found.files, 'file')}, {found.pages:,} of them pages; "
+        f"{counted(found.passed_over, 'record')} passed over"
     )
     sql = "select host, count(*) from pages group by 1 order by 2 desc"
     typer.echo(f'Ask it:   whimbrel query {into} "{sql}"')

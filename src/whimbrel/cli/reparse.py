@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from whimbrel.terminal import plain_console, printable
+from whimbrel.terminal import counted, plain_console, printable
 
 if TYPE_CHECKING:
     from whimbrel.offline.reparse import Reparsed
@@ -57,9 +57,11 @@ def _print(directory: Path, found: "Reparsed", began_at_s: float) -> None:
     from whimbrel.query.handler_failure import failures_sql, handler_failures
 
     rate = found.pages / max(found.elapsed_s, 0.001)
-    typer.echo(f"{found.pages:,} pages in {found.elapsed_s:.1f} s ({rate:,.0f}/s), {found.items:,} items")
+    typer.echo(
+        f"{counted(found.pages, 'page')} in {found.elapsed_s:.1f} s ({rate:,.0f}/s), {counted(found.items, 'item')}"
+    )
     if found.failed:
-        typer.echo(f"Handlers failed on {found.failed:,} of {found.pages:,} pages, whose earlier items stay:")
+        typer.echo(f"Handlers failed on {found.failed:,} of {counted(found.pages, 'page')}, whose earlier items stay:")
         for error, pages in handler_failures(directory, began_at_s).items():
             typer.echo(f"  {printable(error)} ({pages:,} page{'s' if pages > 1 else ''})")
         typer.echo(f'Tracebacks:  whimbrel query {directory} "{failures_sql(began_at_s)}"')

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from whimbrel.commit.committed import Committed, read_committed
-from whimbrel.terminal import plain_console
+from whimbrel.terminal import plain_console, size
 
 
 def status(
@@ -20,7 +20,7 @@ def status(
 
     Exit codes: 0 shown, 2 there is no crawl.
     """
-    committed = read_committed(directory)
+    committed = _with_hosts(directory, read_committed(directory))
     if json_:
         typer.echo(msgspec.json.format(msgspec.json.encode(committed), indent=2).decode())
         return
@@ -32,14 +32,23 @@ def status(
     console.print(_table(committed))
 
 
+def _with_hosts(directory: Path, committed: Committed) -> Committed:
+    from whimbrel.query.host_count import known_hosts  # DuckDB: when it is needed
+
+    if committed.counters.hosts or not committed.counters.visits:
+        return committed
+    counters = msgspec.structs.replace(committed.counters, hosts=known_hosts(directory, committed))
+    return msgspec.structs.replace(committed, counters=counters)
+
+
 def _table(committed: Committed) -> Table:
     table = Table(box=None, padding=(0, 2), show_header=False)
     counters = committed.counters
     for name, count in (("visits", counters.visits), ("queued", counters.queued), ("hosts", counters.hosts)):
         table.add_row(name, "", f"{count:,}")
-    table.add_row("bytes fetched", "", f"{counters.bytes / 1e6:,.1f} MB")
+    table.add_row("bytes fetched", "", size(counters.bytes))
     archived = sum(committed.archive().values())
-    table.add_row("archive", f"{len(committed.archive())} segments", f"{archived / 1e6:,.1f} MB")
+    table.add_row("archive", f"{len(committed.archive())} segments", size(archived))
     table.add_row("tables", f"{len(committed.parquet)} Parquet files", f"{len(committed.facts())} tails")
     reasons = [
         (outcome, reason, count) for outcome, of in counters.current_reasons().items() for reason, count in of.items()

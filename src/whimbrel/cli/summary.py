@@ -10,7 +10,7 @@ from whimbrel.error import Damaged
 from whimbrel.job.run_result import RunResult
 from whimbrel.query.backlog import backlog
 from whimbrel.query.handler_failure import failures_sql, handler_failures
-from whimbrel.terminal import counted, printable
+from whimbrel.terminal import counted, printable, size
 
 _NOT_CRAWLED: Final = {
     "denied robots": "robots.txt forbids them",
@@ -22,6 +22,9 @@ _NOT_CRAWLED: Final = {
     "failed tls": "their certificate is not valid",
 }
 
+_DAMAGED: Final = (
+    "To go on, bring back what is named above from a copy of {0}. What else is damaged:  whimbrel verify {0}"
+)
 _LOST: Final = "whimbrel query {} \"select subject, detail from events where action = 'value-lost'\""
 
 
@@ -50,7 +53,7 @@ def print_summary(console: Console, directory: Path, result: RunResult) -> None:
     progress, report = result.progress, result.report
     console.print(
         f"[bold]{result.state}[/bold]: {counted(progress.visited, 'visit')} on {counted(progress.hosts, 'host')} in "
-        f"{progress.elapsed_s:.1f} s ({progress.pages_per_s:,.0f}/s), {progress.bytes / 1e6:,.1f} MB",
+        f"{progress.elapsed_s:.1f} s ({progress.pages_per_s:,.0f}/s), {size(progress.bytes)}",
         highlight=False,
     )
     table = Table(box=None, padding=(0, 2), show_header=False)
@@ -90,7 +93,8 @@ def _lost_lines(directory: Path, result: RunResult) -> list[str]:
     lost = result.committed.counters.lost_values
     if not lost:
         return []
-    return [f"{lost:,} values were left out, because no table can hold them: {_LOST.format(directory)}"]
+    which = "1 value was" if lost == 1 else f"{lost:,} values were"
+    return [f"{which} left out, because no table can hold {'it' if lost == 1 else 'them'}: {_LOST.format(directory)}"]
 
 
 def _handler_lines(directory: Path, result: RunResult) -> list[str]:
@@ -99,10 +103,14 @@ def _handler_lines(directory: Path, result: RunResult) -> list[str]:
     lines = []
     if result.handlers_failed:
         of = sum(result.handled.values())
-        lines.append(f"Handlers failed on {result.handlers_failed:,} of {of:,} pages, which have no items of this run:")
+        lines.append(
+            f"Handlers failed on {result.handlers_failed:,} of {counted(of, 'page')}, which have no items of this run:"
+        )
     elif failures:
-        lines.append(f"A filter failed on {links:,} links, which are not followed:")
-    lines += [f"  {error} ({pages:,} page{'s' if pages > 1 else ''})" for error, pages in failures.items()]
+        lines.append(
+            f"A filter failed on {counted(links, 'link')}, which {'is' if links == 1 else 'are'} not followed:"
+        )
+    lines += [f"  {error} ({counted(pages, 'page')})" for error, pages in failures.items()]
     if lines:
         lines.append(f'Tracebacks:  whimbrel query {directory} "{failures_sql(result.began_at_s)}"')
     return lines
@@ -110,8 +118,10 @@ def _handler_lines(directory: Path, result: RunResult) -> list[str]:
 
 def _next_steps(directory: Path, result: RunResult) -> list[str]:
     lines = []
-    if result.progress.queued:
-        lines += _backlog(directory)
+    if result.damaged:
+        lines.append(_DAMAGED.format(directory))
+    elif result.progress.queued:
+        lines += _backlog(directory, result.block)
         command = f"whimbrel resume {directory}"
         if result.limit:
             option = result.limit.partition(" ")[0]
@@ -130,9 +140,9 @@ def _next_steps(directory: Path, result: RunResult) -> list[str]:
     return lines
 
 
-def _backlog(directory: Path) -> list[str]:
+def _backlog(directory: Path, block: tuple[str, ...]) -> list[str]:
     """Of a crawl whose tables are damaged, that: it failed for it, most likely."""
     try:
-        return [printable(line) for line in backlog(directory)]
+        return [printable(line) for line in backlog(directory, block)]
     except Damaged as error:
         return [printable(f"{error}; `whimbrel verify {directory}` looks at all of it")]

@@ -7,7 +7,7 @@ import typer
 
 from whimbrel.commit.committed import read_committed
 from whimbrel.offline.verify import problems
-from whimbrel.terminal import plain_console
+from whimbrel.terminal import counted, plain_console, size
 
 
 def verify(
@@ -24,9 +24,7 @@ def verify(
     for problem in found:
         console.print(f"{problem.file} at {problem.offset:,}: {problem.what}", style="red", markup=False)
     if found:
-        console.print(f"{len(found):,} problems.", style="bold red")
+        console.print(f"{counted(len(found), 'problem')}.", style="bold red")
         raise typer.Exit(1)
-    size = sum(committed.archive().values())
-    console.print(
-        f"Commit {committed.number:,}: {size / 1e6:,.1f} MB of archive and all tables are intact.", highlight=False
-    )
+    archived = size(sum(committed.archive().values()))
+    console.print(f"Commit {committed.number:,}: {archived} of archive and all tables are intact.", highlight=False)

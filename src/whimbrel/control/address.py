@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from whimbrel.control.api import ControlError
+from whimbrel.control.api import ControlError, NotRunning
 
 CONTROL_FILE: Final = "control.json"
 
@@ -41,11 +41,11 @@ def withdraw(directory: Path, address: Address) -> None:
 
 
 def read_address(directory: Path) -> Address:
-    """ControlError when no crawl runs there."""
+    """NotRunning when no crawl runs there, ControlError when it cannot be reached."""
     try:
         found = msgspec.json.decode((directory / CONTROL_FILE).read_bytes(), type=Address)
     except FileNotFoundError:
-        raise ControlError(_not_running(directory)) from None
+        raise _not_running(directory) from None
     except PermissionError:
         raise ControlError(f"{directory / CONTROL_FILE} belongs to another user, who runs the crawl") from None
     except msgspec.DecodeError as error:
@@ -53,13 +53,13 @@ def read_address(directory: Path) -> Address:
     try:
         os.kill(found.pid, 0)
     except ProcessLookupError:
-        raise ControlError(_not_running(directory)) from None
+        raise _not_running(directory) from None
     except PermissionError:
         pass
     return found
 
 
-def _not_running(directory: Path) -> str:
+def _not_running(directory: Path) -> ControlError:
     if not directory.is_dir():
-        return f"there is no directory {directory}"
-    return f"no crawl runs in {directory}; `whimbrel resume {directory}` goes on with one that was stopped"
+        return ControlError(f"there is no directory {directory}")
+    return NotRunning(f"no crawl runs in {directory}; `whimbrel resume {directory}` goes on with one that was stopped")

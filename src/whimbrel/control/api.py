@@ -16,6 +16,10 @@ class ControlError(WhimbrelError):
     exit_code = 2
 
 
+class NotRunning(ControlError):
+    """No crawl runs in the directory."""
+
+
 class Refused(ControlError):
     """The action makes no sense for this crawl now. Nothing has changed."""
 
@@ -58,11 +62,12 @@ class Speed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Make no more requests to hosts and domains, whose queues wait; or for URLs that match a pattern, which end as
-    `denied` when their turn comes."""
+    """Make no more requests to hosts, domains and sites, whose queues wait; or for URLs that match a pattern, which end
+    as `denied` when their turn comes."""
 
     what: Texts
-    """Hosts, domains, and patterns with `*` of URLs."""
+    """Hosts and domains on all their ports, a host at one port (`a.test:8080`), sites (`http://a.test`), and patterns
+    with `*` of URLs."""
 
 
 class Unblock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -96,7 +101,7 @@ class Requeue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: Annotated[str, msgspec.Meta(max_length=200)] = ""
     """Only those with this reason: `timeout`, `http-500`."""
     host: Annotated[str, msgspec.Meta(max_length=2_000)] = ""
-    """Only those of this host."""
+    """Only those of this host, or of this site: `http://a.test:8080`."""
     most: Annotated[int, msgspec.Meta(ge=1, le=10_000_000)] = 1_000_000
     """At most so many."""
 

@@ -29,6 +29,9 @@ from whimbrel.control.api import (
     Unpause,
     name_of,
 )
+from whimbrel.control.block import block_effect, less_blocked, more_blocked, unblock_effect, what_waits
+from whimbrel.control.changed_value import change_in_words, refuse_reached, values_of
+from whimbrel.control.configuration import effective
 from whimbrel.control.requeue import Failed, failures
 from whimbrel.control.rewire import OWN_WIRING, added, removed, wiring_of
 from whimbrel.fetch.credential import redacted_setting
@@ -43,6 +46,7 @@ from whimbrel.job.login import authorizations, credential_origins
 from whimbrel.job.options import CrawlOptions, OptionError, ResolvedOptions, combined
 from whimbrel.job.seed import seed_url
 from whimbrel.job.stored import keep_job, write_whole
+from whimbrel.terminal import counted
 from whimbrel.url import Url, parse
 from whimbrel.visit import Discovered
 
@@ -82,7 +86,7 @@ class ActionExecutor:
         if self._running.gate.paused:
             raise Refused("the crawl is paused already")
         self._running.gate.close_for(OPERATOR)
-        return f"paused; {self._running.frontier.visiting:,} visits under way end{self._still_closed()}", "", 0
+        return f"paused{self._under_way('ends', 'end')}{self._still_closed()}", "", 0
 
     @_do.register
     async def _unpause(self, _: Unpause) -> tuple[str, str, int]:
@@ -90,6 +94,11 @@ class ActionExecutor:
             raise Refused("the crawl is not paused")
         self._running.gate.reopen_for(OPERATOR)
         return f"goes on{self._still_closed()}", "", 0
+
+    def _under_way(self, one: str, several: str) -> str:
+        """What becomes of the visits under way, where there are any."""
+        count = self._running.frontier.visiting
+        return f"; {counted(count, 'visit')} under way {one if count == 1 else several}" if count else ""
 
     def _still_closed(self) -> str:
         """For which other reasons no request begins."""
@@ -99,13 +108,13 @@ class ActionExecutor:
     @_do.register
     async def _stop(self, _: Stop) -> tuple[str, str, int]:
         self._running.job.stop()
-        return f"stopping; {self._running.frontier.visiting:,} visits under way end", "", 0
+        return f"stopping{self._under_way('ends', 'end')}", "", 0
 
     @_do.register
     async def _abort(self, _: Abort) -> tuple[str, str, int]:
         # After the answer: who asked should hear of it.
         asyncio.get_running_loop().call_later(0.1, self._running.job.abort, "aborted by the control interface")
-        return f"ending now; {self._running.frontier.visiting:,} visits under way are cut", "", 0
+        return f"ending now{self._under_way('is cut', 'are cut')}", "", 0
 
     @_do.register
     async def _checkpoint(self, _: Checkpoint) -> tuple[str, str, int]:
@@ -133,26 +142,23 @@ class ActionExecutor:
                 changes["delay"] = delay
         if not changes:
             raise Refused("say what is to change: pages_per_s, bytes_per_s, connections or delay_s")
-        said = await self._change(changes, {})
-        return said, action.of, 0
+        return await self._change_told(changes, {}), action.of, 0
 
     @_do.register
     async def _block(self, action: Block) -> tuple[str, str, int]:
-        known = self._running.given.options.block
-        new = tuple(dict.fromkeys(what for what in action.what if what not in known))
-        if not new:
-            raise Refused("all of that is blocked already")
-        await self._change({"block": (*known, *new)}, {})
-        return f"no more requests to {', '.join(new[:5])}{' …' if len(new) > 5 else ''}", " ".join(new), len(new)
+        running = self._running
+        known = running.given.options.block
+        after = more_blocked(known, action)
+        new = after[len(known) :]
+        await self._change({"block": after}, {})
+        hosts = ((summary.name, summary.queued) for summary in running.frontier.loaded())
+        waiting, ends = what_waits(new, known, hosts, running.frontier.queued)
+        return block_effect(new, waiting, ends=ends), " ".join(new), len(new)
 
     @_do.register
     async def _unblock(self, action: Unblock) -> tuple[str, str, int]:
-        known = self._running.given.options.block
-        unknown = [what for what in action.what if what not in known]
-        if unknown:
-            raise Refused(f"{unknown[0]!r} is not blocked; blocked are: {', '.join(known) or 'none'}")
-        await self._change({"block": tuple(what for what in known if what not in action.what)}, {})
-        return f"{', '.join(action.what[:5])} may be visited again", " ".join(action.what), len(action.what)
+        await self._change({"block": less_blocked(self._running.given.options.block, action)}, {})
+        return unblock_effect(action), " ".join(action.what), len(action.what)
 
     @_do.register
     async def _allow(self, action: Allow) -> tuple[str, str, int]:
@@ -204,7 +210,7 @@ class ActionExecutor:
                 await asyncio.sleep(0)
         await running.journal.checkpoint()
         what = " ".join(word for word in (action.outcome, action.reason, action.host) if word)
-        return f"{len(found):,} URLs are visited once more", what, len(found)
+        return f"{counted(len(found), 'URL')} {'is' if len(found) == 1 else 'are'} visited once more", what, len(found)
 
     def _requeue_one(self, failed: Failed, outcome: str) -> None:
         url = parse(failed.url)
@@ -226,7 +232,9 @@ class ActionExecutor:
                 raise Refused(f"{name} stays as it is while the crawl runs: {_BETWEEN_RUNS[name]}")
             else:
                 options[name] = value
-        said = await self._change(options, settings)
+        asked = _changed(self._running.given, options, settings).options
+        refuse_reached(self._running, {**action.settings, **{name: getattr(asked, name) for name in options}})
+        said = await self._change_told(options, settings)
         return said, " ".join(_shown(name, value) for name, value in action.settings.items()), 0
 
     @_do.register
@@ -250,6 +258,14 @@ class ActionExecutor:
     async def _change(self, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> str:
         """Other options and settings: checked as a whole, taken over by the job, and written into the job file."""
         return await self._take_over(lambda given: _changed(given, options, settings))
+
+    async def _change_told(self, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> str:
+        """The same, with the values before and after."""
+        running = self._running
+        names = [*options, *(f"{part}.{key}" for part, keys in settings.items() for key in keys)]
+        before = values_of(running, effective(running), names)
+        said = await self._change(options, settings)
+        return f"{change_in_words(before, values_of(running, effective(running), names))}; {said}"
 
     async def _rewire(self, wiring: Wiring) -> str:
         """Another wiring: kept beside the job, which names it."""

@@ -28,7 +28,7 @@ def failures(directory: Path, wanted: Requeue) -> list[Failed]:
     if wanted.reason:
         conditions.append(f"reason = '{_quoted(wanted.reason)}'")
     if wanted.host:
-        conditions.append(f"host(url) = '{_quoted(wanted.host)}'")
+        conditions.append(_of_host(wanted.host))
     where = " and ".join(conditions)
     # Every text in it is quoted, and only SELECT can be run.
     sql = f"""
@@ -62,6 +62,15 @@ def refused_as_private(directory: Path, given: ResolvedOptions) -> list[Requeued
     return [
         Requeued(Discovered(url, one.depth, one.source), "failed", one.reason) for url, one in urls if url is not None
     ]
+
+
+def _of_host(host: str) -> str:
+    """A host by its name, or one site."""
+    site = parse(host) if "://" in host else None
+    if site is None:
+        return f"host(url) = '{_quoted(host)}'"
+    root = site.text.removesuffix("/")
+    return f"(url = '{_quoted(root)}' or starts_with(url, '{_quoted(root)}/'))"
 
 
 def _quoted(text: str) -> str:

@@ -155,7 +155,6 @@ def _vitals(running: LiveCrawl, progress: Progress, free: int, used: int) -> Vit
     frontier, effects = running.frontier, running.effects
     return Vitals(
         progress=progress,
-        paused=running.gate.paused,
         due_in_s=frontier.due_in_s(),
         qualifying_most=frontier.qualifying_limit,
         standings=dict(effects.counters.qualifications),

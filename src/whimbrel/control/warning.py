@@ -5,10 +5,9 @@ from typing import Final
 
 import msgspec
 
+from whimbrel.job.bound import BUSY
 from whimbrel.job.progress import Progress
 
-_BUSY: Final = 0.95
-"""Of one core."""
 _LACKS: Final = {
     "directory": (
         "the crawl's directory takes no data",
@@ -46,7 +45,6 @@ class Vitals(msgspec.Struct, frozen=True, kw_only=True):
     """What a judgement is made of."""
 
     progress: Progress
-    paused: bool
     due_in_s: float | None
     qualifying_most: int
     standings: Mapping[str, int]
@@ -121,7 +119,7 @@ def _dns(now: Vitals) -> Warning_ | None:
             f"{failed:,} of {total:,} tries to find a host's address failed",
             "see that the name server answers: whimbrel fetch URL; choose another with --resolver",
         )
-    if now.progress.qualifying >= now.qualifying_most:
+    if now.progress.bound == "names" and now.progress.qualifying >= now.qualifying_most:
         return Warning_(
             "dns-bound",
             f"{now.progress.qualifying:,} new hosts wait for DNS and robots.txt, which is the most at once",
@@ -144,9 +142,7 @@ def _trap(now: Vitals) -> Warning_ | None:
 
 
 def _polite(now: Vitals) -> Warning_ | None:
-    progress = now.progress
-    waits = now.due_in_s is not None and now.due_in_s >= _WAIT_S
-    if now.paused or progress.visiting or progress.qualifying or not progress.queued or not waits:
+    if now.progress.bound != "politeness" or not _idle(now):
         return None
     return Warning_(
         "all-hosts-wait",
@@ -156,8 +152,25 @@ def _polite(now: Vitals) -> Warning_ | None:
     )
 
 
+def _retries(now: Vitals) -> Warning_ | None:
+    if now.progress.bound != "retry" or not _idle(now):
+        return None
+    return Warning_(
+        "retries-wait",
+        f"nothing can be visited but URLs that failed and are tried again; the next in {now.due_in_s:.0f} s",
+        "wait, or `whimbrel control DIR stop`: they stay queued. For your own servers: --set effects.retry_s=5",
+    )
+
+
+def _idle(now: Vitals) -> bool:
+    """Nothing is under way, and nothing will be for a while."""
+    progress = now.progress
+    waits = now.due_in_s is not None and now.due_in_s >= _WAIT_S
+    return bool(progress.queued and waits and not progress.visiting and not progress.qualifying)
+
+
 def _processor(now: Vitals) -> Warning_ | None:
-    if now.progress.cpu_share < _BUSY:
+    if now.progress.bound != "processor" or now.progress.cpu_share < BUSY:
         return None
     return Warning_(
         "processor-bound",
@@ -167,5 +180,5 @@ def _processor(now: Vitals) -> Warning_ | None:
 
 
 _JUDGES: Final[tuple[Callable[[Vitals], Warning_ | None], ...]] = (
-    *(_machine, _disk, _memory, _robots, _dns, _trap, _polite, _processor),
+    *(_machine, _disk, _memory, _robots, _dns, _trap, _polite, _retries, _processor),
 )

@@ -1,6 +1,8 @@
 """The frame: header, tabs, and the second hand that moves everything."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from nicegui import ui
@@ -27,6 +29,20 @@ _PANELS: Final[dict[str, Callable[[Desk], Panel]]] = {
     "Control": ControlPanel,
 }
 _EVERY_S: Final = 1.0
+_ENDED: Final = """addEventListener("DOMContentLoaded", () => {{
+    const [what, next] = document.querySelectorAll("#popup span");
+    [what.textContent, next.textContent] = {};
+}})"""
+"""What the page says when its server is gone. It still tries to connect again."""
+
+
+def _words(directory: Path) -> str:
+    """As a list in JavaScript, which nothing in the directory's name can end."""
+    ended = (
+        "The dashboard has ended, and with it the crawl if it was begun with --dashboard. You see what was last known."
+    )
+    words = [ended, f"To see the crawl again: whimbrel dashboard {directory}"]
+    return json.dumps(words).replace("<", "\\u003c")
 
 
 class Frame:
@@ -38,6 +54,7 @@ class Frame:
         self._made: dict[str, Panel] = {}
         self._dark = ui.dark_mode(value=None)
         ui.colors(primary="#3f7fd4")
+        ui.add_head_html(f"<script>{_ENDED.format(_words(feed.source.directory))}</script>")
         self._header()
         with ui.tab_panels(self._tabs, value="Overview", animated=False).classes("w-full bg-transparent") as panels:
             self._places = {}

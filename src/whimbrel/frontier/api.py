@@ -158,6 +158,9 @@ class Frontier(Protocol):
         """Seconds until `take` may give another answer, if nothing else changes; 0 when it may now; None when that is
         not a matter of time."""
 
+    def retry_in_s(self) -> float | None:
+        """Seconds until the next URL that failed is to be tried again; None when none is."""
+
     @property
     def empty(self) -> bool:
         """Nothing is queued, nothing waits to be tried again, and no visit is under way."""
@@ -187,16 +190,16 @@ class Frontier(Protocol):
         """Requests for pages that may be made in all; None when there is no limit."""
 
     @property
+    def pages_begun(self) -> int:
+        """How many of them were begun, those under way included."""
+
+    @property
     def exhausted(self) -> bool:
         """The limit on pages has been reached."""
 
     @property
     def limited(self) -> bool:
         """A limit on pages or bytes per second holds visits back, or did a moment ago."""
-
-    @property
-    def paused(self) -> bool:
-        """The gate is closed for the operator."""
 
     @property
     def closed_for(self) -> frozenset[str]:
@@ -240,10 +243,10 @@ class Gate(RequestGate, Protocol):
 
     @property
     def blocked(self) -> tuple[str, ...]:
-        """The hosts and domains to which no request is made."""
+        """The hosts, domains and sites to which no request is made (`url/block_list.py`)."""
 
-    def blocks(self, host: str) -> bool:
-        """Whether no request may be made to a host, or to a domain above it."""
+    def blocks(self, host: HostName) -> bool:
+        """Whether no request may be made to a site: it, its host or a domain above that is blocked."""
 
     def mark_visited(self, slot: int | None = None) -> None:
         """Every host of a slot, and every domain and address that is met through one, counts as visited at this

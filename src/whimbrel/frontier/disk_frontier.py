@@ -139,10 +139,6 @@ class DiskFrontier(Provider, Observable):
         return self.rate.holds_back(self.clock.now_s())
 
     @property
-    def paused(self) -> bool:
-        return self.gate.paused
-
-    @property
     def closed_for(self) -> frozenset[str]:
         return self.gate.closed_for
 
@@ -155,9 +151,12 @@ class DiskFrontier(Provider, Observable):
         return self.config.max_pages
 
     @property
+    def pages_begun(self) -> int:
+        return self._slots.taken + self._requesting
+
+    @property
     def exhausted(self) -> bool:
-        limit = self.page_limit
-        return limit is not None and self._slots.taken + self._requesting >= limit
+        return self.page_limit is not None and self.pages_begun >= self.page_limit
 
     def flush(self) -> list[HostSummary]:
         stale = self.table.flush()
@@ -352,6 +351,10 @@ class DiskFrontier(Provider, Observable):
         next_s = min((time_s for time_s in times if time_s is not None), default=None)
         return None if next_s is None else max(0.0, next_s - now_s)
 
+    def retry_in_s(self) -> float | None:
+        retry_s = self._queues.retry_s
+        return None if retry_s is None else max(0.0, retry_s - self._time.ahead_s - self.clock.now_s())
+
     def finish(self, visit: Visit, ending: VisitResult) -> None:
         host = self._back(visit)
         self._queues.remove(host, visit.token)
@@ -360,8 +363,7 @@ class DiskFrontier(Provider, Observable):
 
     def retry(self, visit: Visit, ending: VisitResult, after_s: float) -> None:
         host = self._back(visit)
-        due_s = self._time.now_s() + after_s
-        self._queues.postpone(host, visit.token, next_try(visit), due_s)
+        self._queues.postpone(host, visit.token, next_try(visit), self._time.now_s() + after_s)
         self._end(host, visit, ending)
 
     def abandon(self, visit: Visit) -> None:

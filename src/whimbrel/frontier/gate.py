@@ -31,7 +31,7 @@ from whimbrel.outcome import asks_to_slow_down
 from whimbrel.qualify.api import GateShut, HostBlocked
 from whimbrel.state.api import KeyValues
 from whimbrel.url import Url
-from whimbrel.url.filter import HostNames
+from whimbrel.url.block_list import BlockList
 from whimbrel.visit import HostName
 
 _LOOK_AGAIN_S: Final = 1.0
@@ -80,7 +80,7 @@ class PacedGate(Provider, Observable):
         """What every request looks at is at hand."""
         self._free = self._paces.delays.none
         self._address_s = self._paces.delays.address_s
-        self._blocked = HostNames(config.block)
+        self._blocked = BlockList(config.block)
 
     def reconfigure(self, config: GateConfig) -> None:
         self.config = config
@@ -97,8 +97,8 @@ class PacedGate(Provider, Observable):
         names: tuple[str, ...] = self.config.block
         return names
 
-    def blocks(self, host: str) -> bool:
-        return bool(self._blocked) and self._blocked.hold(host)
+    def blocks(self, host: HostName) -> bool:
+        return bool(self._blocked) and self._blocked.holds(host)
 
     @property
     def paused(self) -> bool:
@@ -273,7 +273,7 @@ class PacedGate(Provider, Observable):
             """Enters on behalf of the request that waits: until it woke up another could be in."""
             nonlocal where
             if not opened.done():
-                refused = self.blocks(host.host)
+                refused = self.blocks(host)
                 where = self._barrier if refused else self.try_enter(host, address, 0.0, self.clock.now_s())
                 if where is None:
                     opened.set_result(None)
@@ -300,7 +300,7 @@ class PacedGate(Provider, Observable):
 
     def _check_open(self, host: HostName, opened: "asyncio.Future[None]") -> None:
         """A request gives up waiting when the gate is shut, or its host has been blocked."""
-        if self._shut or self.blocks(host.host):
+        if self._shut or self.blocks(host):
             opened.cancel()
             raise GateShut if self._shut else HostBlocked(host.site)
 

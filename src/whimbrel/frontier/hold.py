@@ -26,7 +26,7 @@ class Hold:
     def holds(self, host: Host) -> bool:
         """Whether a host is not to be visited now."""
         most = self._most_pages
-        return (most is not None and host.record.taken >= most) or self._gate.blocks(host.name.host)
+        return (most is not None and host.record.taken >= most) or self._gate.blocks(host.name)
 
     def refuses(self, url: str) -> bool:
         """Whether a URL is not to be visited at all."""

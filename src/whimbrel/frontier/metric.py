@@ -11,5 +11,5 @@ FRONTIER: Final = (
     Metric("frontier_hosts_in_memory", "gauge", "Of these, in memory.", lambda own: len(own.table.loaded())),
     Metric("frontier_hosts_qualifying", "gauge", "Hosts with the qualifier.", lambda own: own.qualifying),
     Metric("frontier_due_seconds", "gauge", "Until the next host is due.", lambda own: own.due_in_s() or 0.0),
-    Metric("frontier_paused", "gauge", "1 while the crawl is paused.", lambda own: float(own.paused)),
+    Metric("frontier_paused", "gauge", "1 while the crawl is paused.", lambda own: float(own.gate.paused)),
 )

@@ -75,4 +75,4 @@ class GateConfig(Config, frozen=True):
     """For single hosts and domains: the delay between two requests, instead of the others. A longer Crawl-delay of
     robots.txt holds all the same."""
     block: tuple[str, ...] = ()
-    """Hosts and domains to which no request is made, also not for robots.txt."""
+    """Hosts, domains and sites to which no request is made, also not for robots.txt."""

@@ -12,8 +12,8 @@ keeps, `legacy.py` reads what earlier versions wrote. `crawl_wiring.py` says whi
 
 Running: `crawl.py` takes a crawl's options, configures a wiring with them and runs it; `resume.py` goes on with one, if
 what is asked for now fits its files. `live_crawl.py` is a crawl while it runs, for control and display; `progress.py`
-its numbers, `stop.py` how it is asked to stop, `run_result.py` how it ended. `handling.py` puts the user's handlers
-between parser and distributor. `crawl_limit.py` has the limits that end a crawl, `user_agent.py` how it names itself.
-`process_tuning.py` tunes the libraries of a process that crawls, `file_limit.py` has the system allow as many open
-files as there may be connections.
+its numbers, `bound.py` what bounds its speed, `time_left.py` when it may end, `stop.py` how it is asked to stop,
+`run_result.py` how it ended. `handling.py` puts the user's handlers between parser and distributor. `crawl_limit.py`
+has the limits that end a crawl, `user_agent.py` how it names itself. `process_tuning.py` tunes the libraries of a
+process that crawls, `file_limit.py` has the system allow as many open files as there may be connections.
 """

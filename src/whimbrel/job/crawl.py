@@ -20,6 +20,7 @@ from whimbrel.job.handling import handler_providers, rules_of
 from whimbrel.job.live_crawl import Attend, LiveCrawl, Say, Show
 from whimbrel.job.login import credential_note
 from whimbrel.job.options import JOB_FILE, CrawlOptions, OptionError, ResolvedOptions
+from whimbrel.job.part_name import ROUTER, planned
 from whimbrel.job.parts import registry
 from whimbrel.job.progress import final
 from whimbrel.job.run_result import RunResult
@@ -29,6 +30,7 @@ from whimbrel.job.stored import keep_job
 from whimbrel.shortage import Shortage
 from whimbrel.state.lock import check_unlocked
 from whimbrel.state.rocks import RocksState
+from whimbrel.url import FilterRules, Filters
 
 _PROGRESS_S: Final = 0.25
 
@@ -51,7 +53,19 @@ def checked_plan(options: CrawlOptions, directory: Path, found: Registry, rules:
     require_seed(options)
     if options.mode == "broad" and not options.contact:
         raise OptionError("a broad crawl needs --contact: a URL or mail address for those whose sites are visited")
-    return check(configured(options, directory, found, rules), found)
+    plan = check(configured(options, directory, found, rules), found)
+    _check_patterns(plan)
+    return plan
+
+
+def _check_patterns(plan: Plan) -> None:
+    """OptionError for regular expressions that cannot be used, or without the library for them."""
+    config = planned(plan, ROUTER)[1]
+    rules = {key: getattr(config, key, ()) for key in ("include_patterns", "exclude_patterns")}
+    try:
+        Filters(FilterRules(**rules))
+    except ValueError as error:
+        raise OptionError(str(error)) from error
 
 
 def crawl(
@@ -145,6 +159,7 @@ async def _crawl(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -
         progress=progress,
         committed=committed,
         limit=limit,
+        block=running.given.options.block,
         handled=_risen(progress.handled, before.handled),
         began_at_s=began_at_s,
     )

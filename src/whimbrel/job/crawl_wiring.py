@@ -13,12 +13,12 @@ from whimbrel.handle.rule import HandlerRules
 from whimbrel.job import login
 from whimbrel.job.handling import rules_of, with_handlers
 from whimbrel.job.legacy import current_wiring
-from whimbrel.job.option_check import is_pattern
 from whimbrel.job.options import CrawlOptions, OptionError
 from whimbrel.job.part_name import VISITS
 from whimbrel.job.parts import wiring
 from whimbrel.job.seed import seeds
 from whimbrel.job.user_agent import product_token, user_agent
+from whimbrel.url.block_list import is_pattern
 from whimbrel.version import __version__
 
 MOST_HOPS = 20

@@ -71,7 +71,7 @@ class LiveCrawl:
         if not self.up:
             return None
         queues = {name: queue.queued + queue.unacknowledged for name, queue in self.job.graph.queues.items()}
-        return self._meter.measure(self.frontier, self.journal, queues, self.given.options.connections)
+        return self._meter.measure(self.frontier, self.journal, queues, self.given.options)
 
 
 Attend = Callable[[LiveCrawl], AbstractAsyncContextManager[None]]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whimbrel.fetch.network import own_networks
-from whimbrel.url.filter import HostNames
+from whimbrel.url.block_list import BlockList, HostNames, is_pattern
 from whimbrel.url.userinfo import redacted_url
 
 _LEAST: Final = {
@@ -71,12 +71,16 @@ def _delays(values: dict[str, float]) -> str:
     for host, delay in values.items():
         if not delay >= 0:
             return f"{host}: {delay} is less than 0"
-    return _hosts(tuple(values))
-
-
-def _hosts(values: tuple[str, ...]) -> str:
     try:
-        HostNames(name for name in values if not is_pattern(name))
+        HostNames(values)
+    except ValueError as error:
+        return str(error).replace("cannot block ", "")
+    return ""
+
+
+def _block(values: tuple[str, ...]) -> str:
+    try:
+        BlockList(name for name in values if not is_pattern(name))
     except ValueError as error:
         return str(error)
     return ""
@@ -86,17 +90,12 @@ def _control(value: str) -> str:
     return "" if value == "off" else _server(value.removesuffix(":0") + ":1" if value.endswith(":0") else value)
 
 
-def is_pattern(blocked: str) -> bool:
-    """Whether something to be blocked is a pattern of URLs, and not a host or a domain."""
-    return "*" in blocked or "/" in blocked
-
-
 _CHECKS: Final[dict[str, Callable[[Any], str]]] = {
     "allow_network": _networks,
     "allow_host": _own_hosts,
     "resolver": _server,
     "proxy": _proxy,
     "delays": _delays,
-    "block": _hosts,
+    "block": _block,
     "control": _control,
 }

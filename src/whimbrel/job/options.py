@@ -83,7 +83,8 @@ class CrawlOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     mime: tuple[str, ...] = ()
     """Types whose bodies are kept, like `text/html` or `image/*`; all when empty."""
     block: tuple[str, ...] = ()
-    """Hosts and domains that are never visited, and patterns with `*` of such URLs."""
+    """What is never visited: hosts and domains on all their ports, a host at one port (`a.test:8080`), sites
+    (`http://a.test`), and patterns with `*` of URLs."""
     header: tuple[str, ...] = ()
     """Further request headers, `Name: value`. Those that are named like secrets (Authorization, Cookie, X-Api-Key …) go
     to the origins of the seeds only."""

@@ -10,21 +10,14 @@ import msgspec
 from whimbrel.commit.committed import Committed
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.journal import Journal
-from whimbrel.frontier.api import OPERATOR, Frontier
+from whimbrel.frontier.api import Frontier
+from whimbrel.job.bound import BoundCode, bound_of
+from whimbrel.job.options import CrawlOptions
+from whimbrel.job.time_left import Throughput, time_left
 
 _WINDOW_S: Final = 10.0
 HANDLED_WELL: Final = ("ok", "filter-error")
 """How it went where handlers themselves did not fail."""
-_CLOSED_FOR: Final = {
-    OPERATOR: "the operator, who paused it (`whimbrel control DIR unpause`)",
-    "disk": "the disk, which takes no data",
-    "directory": "the crawl's directory, which takes no data",
-    "open-files": "this machine, which has no file descriptors left",
-    "memory": "this machine, which has no memory left",
-    "software": "a commit that cannot be made",
-    "seeds": "seeds that are being added",
-    "certificates": "the trusted certificates, which cannot be read",
-}
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,9 +53,15 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     cpu_share: float = 0.0
     """CPU time of the process over the last seconds, in processors."""
     bound_by: str = ""
-    """What keeps the crawl from being faster."""
+    """What keeps the crawl from being faster, in words."""
+    bound: BoundCode = ""
+    """The same for programs: `closed` (for every reason that `bound_by` names), `commit`, `page-limit`, `speed-limit`,
+    `processor`, `connections`, `names`, `retry` or `politeness`."""
     left_s: float | None = None
-    """A guess at the time until the queue is empty; None when nobody can tell."""
+    """A guess at the time until the crawl ends; None when nobody can tell."""
+    left_by: str = ""
+    """The limit that will end it then, as the option that sets it; empty when the queue will be empty, at the
+    earliest."""
     trouble: str = ""
     """What holds the crawl up: a full disk, for example."""
     lacks: str = ""
@@ -87,30 +86,37 @@ class ProgressMeter:
 
     def __init__(self) -> None:
         self._began_s = time.monotonic()
-        self._history: deque[tuple[float, int, float]] = deque()
-        """Time, visits, and CPU time of the process."""
+        self._history: deque[tuple[float, int, int, float]] = deque()
+        """Time, visits, bytes, and CPU time of the process."""
 
-    def measure(self, frontier: Frontier, journal: Journal, queues: Mapping[str, int], connections: int) -> Progress:
+    def measure(
+        self, frontier: Frontier, journal: Journal, queues: Mapping[str, int], options: CrawlOptions
+    ) -> Progress:
         now_s = time.monotonic()
         counters, shortage = journal.counters, journal.shortage
         visited = counters.visits
-        self._history.append((now_s, visited, time.process_time()))
+        self._history.append((now_s, visited, counters.bytes, time.process_time()))
         while now_s - self._history[0][0] > _WINDOW_S:
             self._history.popleft()
-        since_s, before, cpu_s = self._history[0]
-        passed_s = now_s - since_s
-        rate = (visited - before) / passed_s if passed_s else 0.0
+        since_s, before, bytes_before, cpu_s = self._history[0]
+        passed_s = (now_s - since_s) or float("inf")
+        speed = Throughput((visited - before) / passed_s, (counters.bytes - bytes_before) / passed_s)
+        cpu_share = (time.process_time() - cpu_s) / passed_s
+        bound = bound_of(frontier, journal, options.connections, cpu_share)
+        left = time_left(options, frontier, speed, now_s - self._began_s, counters.bytes)
         return Progress(
             **_counted(counters),
             elapsed_s=now_s - self._began_s,
-            pages_per_s=rate,
-            cpu_share=(time.process_time() - cpu_s) / passed_s if passed_s else 0.0,
+            pages_per_s=speed.pages_per_s,
+            cpu_share=cpu_share,
             visiting=frontier.visiting,
             qualifying=frontier.qualifying,
             queued=frontier.queued,
             hosts=frontier.hosts,
-            bound_by=_bound_by(frontier, journal, connections),
-            left_s=frontier.queued / rate if rate > 0 else None,
+            bound_by=bound.text,
+            bound=bound.code,
+            left_s=left.seconds,
+            left_by=left.by,
             trouble="" if shortage is None else shortage.cause,
             lacks="" if shortage is None else shortage.resource,
             queues=dict(queues),
@@ -140,27 +146,3 @@ def _counted(counters: Counters) -> dict[str, Any]:
         "refused": dict(counters.refused),
         "handled": dict(counters.handled),
     }
-
-
-def _bound_by(frontier: Frontier, journal: Journal, connections: int) -> str:
-    closed_for = frontier.closed_for
-    if closed_for:
-        return " and ".join(_CLOSED_FOR.get(reason, reason) for reason in sorted(closed_for))
-    if journal.behind:
-        return "the disk: the last commit is not done"
-    if frontier.visiting >= connections:
-        return "connections (--connections)"
-    return _limit(frontier) or _wait(frontier) or "this machine's processor"
-
-
-def _limit(frontier: Frontier) -> str:
-    if frontier.exhausted:
-        return "the limit on pages"
-    return "the limit on speed" if frontier.limited else ""
-
-
-def _wait(frontier: Frontier) -> str:
-    if frontier.qualifying and not frontier.visiting:
-        return "DNS and robots.txt of new hosts"
-    due_s = frontier.due_in_s()
-    return f"politeness: the next host is due in {due_s:.1f} s" if due_s is not None and due_s > 0 else ""

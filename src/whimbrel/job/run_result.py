@@ -3,6 +3,7 @@
 import msgspec
 
 from whimbrel.commit.committed import Committed
+from whimbrel.error import Damaged
 from whimbrel.flow import Report
 from whimbrel.job.progress import Progress, failed_pages
 
@@ -13,7 +14,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     committed: Committed
     limit: str = ""
     """The limit that ended it, as the option that sets it: `--max-pages 200`; else empty."""
-
+    block: tuple[str, ...] = ()
+    """What the run was told not to visit."""
     handled: dict[str, int] = {}
     """Pages that handlers looked at in this run, by how it went."""
     began_at_s: float = 0.0
@@ -26,6 +28,11 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         if self.report.state == "failed":
             return "failed"
         return "done" if self.committed.state == "done" else "stopped"
+
+    @property
+    def damaged(self) -> bool:
+        """Whether damaged files ended it: going on would end the same way."""
+        return any(isinstance(failure.error, Damaged) for failure in self.report.failures)
 
     @property
     def handlers_failed(self) -> int:

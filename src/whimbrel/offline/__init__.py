@@ -13,5 +13,5 @@ committed; it works beside a running crawl, too. It takes tables and state of on
 for many URLs at once, `case.py` puts together what is known of one, `link_judge.py` asks the crawl's job about links to
 it, `mention.py` searches the archive for places that are no links, and `kept_record.py` for records of an import that
 are in no table. `visited.py` says why a visit ended as it did,
-`unvisited.py` why there is none.
+`unvisited.py` why there is none. `block_change.py` changes what the job blocks.
 """

@@ -19,7 +19,8 @@ from whimbrel.parse.api import PageLink
 from whimbrel.route.link_rule import REQUISITES, page_refusal
 from whimbrel.route.router import Router, RouterConfig
 from whimbrel.url import Url, parse, query_group
-from whimbrel.url.filter import FilterRules, Filters, HostNames
+from whimbrel.url.block_list import BlockList
+from whimbrel.url.filter import FilterRules, Filters
 
 _SETTINGS: Final = {
     "too-long": (ROUTER, "max_length", "router.max_length"),
@@ -60,7 +61,7 @@ class LinkJudge:
         self._router = kind(config)
         self._config = config
         self._seeds = frozenset(seed.text for seed in self._router.seeds)
-        self._block = [(name, HostNames([name])) for name in self._config.block]
+        self._block = [(name, BlockList([name])) for name in self._config.block]
         self._patterns = list(_patterns(self._config))
         self._filters: list[Filter] = rules_of(known).filters
         for url in map(parse, leads):
@@ -79,9 +80,9 @@ class LinkJudge:
         config = {**self._plan.providers, **self._plan.components}.get(part, (None, None))[1]
         return getattr(config, key, default)
 
-    def blocking(self, host: str) -> str:
-        """The name in `block` that a host is blocked by; empty when it is not."""
-        return next((name for name, names in self._block if names.hold(host)), "")
+    def blocking(self, url: Url) -> str:
+        """The name in `block` that the host of a URL is blocked by; empty when it is not."""
+        return next((name for name, names in self._block if names.holds(url)), "")
 
     def blocking_pattern(self, url: Url) -> str:
         """The pattern in `block` that refuses a URL; empty when none does."""
@@ -140,7 +141,7 @@ class LinkJudge:
                 patterns = ", ".join((*config.include, *config.include_patterns))
                 return Refusal(reason, patterns, f"it matches no pattern of `include`: {patterns}")
             case "blocked-domain" | "blocked-host":
-                name = self.blocking(url.host)
+                name = self.blocking(url)
                 return Refusal(reason, name, f"its host is blocked by {name!r}")
             case _:
                 return self.limit(url, reason) or Refusal(reason)

@@ -84,7 +84,7 @@ def _wait(case: Case, judge: LinkJudge) -> _Wait:
         again = f"`whimbrel control {directory} allow {case.url.site}` has it asked again"
         said = f"Its host is given up ({host.error}): its URLs end without a request. {again}."
         return _Wait("given-up", host.error, said)
-    name = judge.blocking(case.url.host)
+    name = judge.blocking(case.url)
     if name:
         lifted = f"`whimbrel control {directory} unblock {name}`"
         said = f"Its host is blocked by {name!r}: its queue is kept, and goes on once the block is lifted ({lifted})."

@@ -9,7 +9,8 @@ people, and so does what the pages say. `render.py` writes an answer in the form
 with their bodies from the archive (`document.py`). What SQL can say of URLs and documents beyond DuckDB's own is in
 `function.py`; the rows of one crawl, old files included, in `table_rows.py`; the views, over one crawl or several and
 over the tables of users' items, in `view.py`; near-duplicates are in `near_duplicate.py`. `backlog.py` tells what a
-crawl that ended with work left waits for, without DuckDB; `handler_failure.py` what handlers failed with.
+crawl that ended with work left waits for, without DuckDB; `handler_failure.py` what handlers failed with,
+`host_count.py` how many hosts an import has.
 
 Nothing here is shared with the crawl and nothing is written. A tail that was unlinked between the reading of the commit
 and the opening of the file is `SnapshotGone`: read the commit again and take a new snapshot.

@@ -36,7 +36,7 @@ class RouterConfig(Config, frozen=True):
     exclude_patterns: tuple[str, ...] = ()
     """Likewise; a URL in which one matches is not visited."""
     block: tuple[str, ...] = ()
-    """Hosts and domains that are never visited."""
+    """Hosts, domains and sites that are never visited."""
     refuse: tuple[str, ...] = ()
     """Patterns with `*` of URLs that are never visited; from `block`."""
     requisites: bool = False

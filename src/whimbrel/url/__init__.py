@@ -6,10 +6,10 @@ that a server may tell apart, and a path is never lower-cased. Parsing is ada-ur
 (`join.py`) does the same for the links of one document, faster.
 
 A link becomes a URL's canonical text, then a *key* (`key.py`: 128 bits, what URL-seen remembers). The *scope*
-(`scope.py`) says whether it belongs to the crawl, the *filters* (`filter.py`, `glob.py`) whether the user wants it, the
-*limits* (`limit.py`) whether it looks like a trap. Each gives one word as the reason of a refusal. The *domain*
-(`domain.py`) is what politeness and slots group hosts by. *SURT* (`surt.py`) is how the archive's index spells a URL;
-nothing else may use it. `userinfo.py` knows what else people write into a URL: `user:password@`.
+(`scope.py`) says whether it belongs to the crawl, the *filters* (`filter.py`, `glob.py`, `block_list.py`) whether the
+user wants it, the *limits* (`limit.py`) whether it looks like a trap. Each gives one word as the reason of a refusal.
+The *domain* (`domain.py`) is what politeness and slots group hosts by. *SURT* (`surt.py`) is how the archive's index
+spells a URL; nothing else may use it. `userinfo.py` knows what else people write into a URL: `user:password@`.
 
 All of these are values or pure functions of values. No state is kept but one bounded cache, that of `Domains`.
 """

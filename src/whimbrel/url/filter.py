@@ -1,12 +1,13 @@
 """Filters: which URLs a crawl is told not to visit, whatever its scope."""
 
 import importlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
+from whimbrel.url.block_list import BlockList, host_name
 from whimbrel.url.glob import Globs
-from whimbrel.url.value import Url, parse
+from whimbrel.url.value import Url
 
 
 class FilterRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,7 +17,7 @@ class FilterRules(msgspec.Struct, frozen=True, kw_only=True):
     blocked_hosts: tuple[str, ...] = ()
     """These hosts and no others."""
     blocked_domains: tuple[str, ...] = ()
-    """These names and every host under them."""
+    """These names and every host under them; or a host at one port, or one site (`block_list.py`)."""
     include: tuple[str, ...] = ()
     """Globs over the whole URL; `*` matches anything."""
     exclude: tuple[str, ...] = ()
@@ -30,8 +31,8 @@ class Filters:
 
     def __init__(self, rules: FilterRules) -> None:
         self._schemes = frozenset(rules.schemes)
-        self._hosts = frozenset(_host(name) for name in rules.blocked_hosts)
-        self._domains = HostNames(rules.blocked_domains)
+        self._hosts = frozenset(host_name(name) for name in rules.blocked_hosts)
+        self._domains = BlockList(rules.blocked_domains)
         self._include = _matchers(rules.include, rules.include_patterns)
         self._exclude = _matchers(rules.exclude, rules.exclude_patterns)
 
@@ -50,7 +51,7 @@ class Filters:
         host = url.host.removesuffix(".")
         if host in self._hosts:
             return "blocked-host"
-        if self._domains and self._domains.hold(host):
+        if self._domains and self._domains.holds(url):
             return "blocked-domain"
         for match in self._exclude:
             if match(url.text):
@@ -59,26 +60,6 @@ class Filters:
             if match(url.text):
                 return ""
         return "not-included" if self._include else ""
-
-
-class HostNames:
-    """Names of hosts and domains; it holds a host when it has its name, or one that it is under."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = frozenset(_host(name) for name in names)
-
-    def __bool__(self) -> bool:
-        return bool(self._names)
-
-    def hold(self, host: str) -> bool:
-        host = host.removesuffix(".")
-        at = -1
-        while True:
-            if host[at + 1 :] in self._names:
-                return True
-            at = host.find(".", at + 1)
-            if at < 0:
-                return False
 
 
 Matcher = Callable[[str], object]
@@ -100,7 +81,7 @@ def _compiled(patterns: Sequence[str]) -> Matcher:
     except ImportError as error:
         # Python's own `re` may take time exponential in the URL: one link could stop the crawl.
         raise ValueError(
-            "filters with regular expressions need the extra `regex` (google-re2); or use globs"
+            "filters with regular expressions need google-re2: pip install 'whimbrel[regex]'; or use globs"
         ) from error
     options = re2.Options()
     options.log_errors = False
@@ -111,11 +92,3 @@ def _compiled(patterns: Sequence[str]) -> Matcher:
             raise ValueError(f"filter pattern {pattern!r} is not a regular expression of RE2: {error}") from error
     search: Matcher = re2.compile("|".join(f"(?:{pattern})" for pattern in patterns), options).search
     return search
-
-
-def _host(name: str) -> str:
-    """As URLs spell it. The port is there so that no other one can be."""
-    url = parse(f"http://{name}:1/")
-    if url is None or url.text != f"http://{url.host}:1/" or "@" in name:
-        raise ValueError(f"cannot block {name!r}: it is not the name or address of a host")
-    return url.host.removesuffix(".")

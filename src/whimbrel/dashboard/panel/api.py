@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from nicegui import ui
 
-from whimbrel.control.api import Action, ControlError
+from whimbrel.control.api import Action, Block, ControlError
 from whimbrel.dashboard.feed import MomentFeed
 from whimbrel.dashboard.source import Moment
+
+_T = TypeVar("_T")
 
 
 class Panel(Protocol):
@@ -26,14 +28,26 @@ class Desk:
         """Have an action carried out and tell what came of it; `sure` is what the user is asked before."""
         if sure and not await confirmed(sure):
             return False
-        try:
-            done = await self.feed.call(self.feed.source.act, action)
-        except ControlError as error:
-            ui.notify(str(error), type="negative", multi_line=True, timeout=8_000, close_button="OK")
+        done = await self.ask(self.feed.source.act, action)
+        if done is None:
             return False
         ui.notify(f"{done.action}: {done.effect}", type="positive", multi_line=True)
         await self.feed.look()
         return True
+
+    async def block(self, what: tuple[str, ...]) -> None:
+        """Block, after a question that says what it comes to."""
+        question = await self.ask(self.feed.source.block_question, what)
+        if question is not None:
+            await self.act(Block(what), sure=question)
+
+    async def ask(self, question: Callable[..., _T], *arguments: object) -> _T | None:
+        """Something of the running crawl; None, and said why, when it cannot be reached."""
+        try:
+            return await self.feed.call(question, *arguments)
+        except ControlError as error:
+            ui.notify(str(error), type="negative", multi_line=True, timeout=8_000, close_button="OK")
+            return None
 
     async def call(self, question: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.to_thread(question, *arguments)

@@ -7,6 +7,7 @@ from nicegui import ui
 from whimbrel.dashboard.chart import answer_chart
 from whimbrel.dashboard.panel.api import Desk
 from whimbrel.dashboard.source import Moment, QueryAnswer
+from whimbrel.terminal import counted
 
 _EXAMPLES: Final = {
     "pages by host": "select host, count(*) as pages from pages group by host order by pages desc limit 20",
@@ -52,7 +53,7 @@ class ConsolePanel:
         self._found = found
         shown = len(self._found.rows)
         more = f", the first {shown:,} are shown" if shown < self._found.total else ""
-        self._said.set_text(self._found.error or f"{self._found.total:,} rows{more}")
+        self._said.set_text(self._found.error or f"{counted(self._found.total, 'row')}{more}")
         self._show()
 
     def _show(self) -> None:

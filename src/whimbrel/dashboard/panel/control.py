@@ -1,7 +1,7 @@
 """All actions, each with what it does."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -13,7 +13,6 @@ from whimbrel.control.api import (
     Add,
     Allow,
     Bind,
-    Block,
     Checkpoint,
     Pause,
     Remove,
@@ -40,9 +39,9 @@ class ControlPanel:
         with ui.element("div").classes("grid grid-cols-1 md:grid-cols-2 xl:grid-cols-3 gap-3 w-full") as self._all:
             self._run_card()
             self._speed_card()
-            self._list_card("Block", "Hosts, domains, patterns with *", Block, "Make no more requests to these?")
-            self._list_card("Unblock", "As they were blocked", Unblock, "")
-            self._list_card("Seed", "URLs to begin with", Seed, "")
+            self._list_card("Block", "Hosts, domains, HOST:PORT, sites, patterns with *", self._desk.block)
+            self._list_card("Unblock", "As they were blocked", lambda what: self._desk.act(Unblock(what)))
+            self._list_card("Seed", "URLs to begin with", lambda urls: self._desk.act(Seed(urls)))
             self._allow_card()
             self._requeue_card()
             self._set_card()
@@ -100,18 +99,18 @@ class ControlPanel:
 
             self._button("Set speed", make)
 
-    def _list_card(self, title: str, label: str, kind: Callable[[tuple[str, ...]], Action], sure: str) -> None:
+    def _list_card(self, title: str, label: str, act: Callable[[tuple[str, ...]], Awaitable[object]]) -> None:
         with self._card(title, label + "; one in each line."):
             words = ui.textarea().classes("w-full").props(f"autogrow outlined dense data-test={title.lower()}-what")
 
-            def make() -> Action | None:
+            async def clicked() -> None:
                 found = tuple((words.value or "").split())
-                if not found:
+                if found:
+                    await act(found)
+                else:
                     ui.notify("Write at least one", type="warning")
-                    return None
-                return kind(found)
 
-            self._button(title, make, sure)
+            ui.button(title, on_click=clicked).props(f"no-caps data-test=do-{title.lower()}")
 
     def _allow_card(self) -> None:
         with self._card("Ask a host again", "One that is disqualified, parked or given up."):

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from nicegui import ui
 
-from whimbrel.control.api import Allow, Block, Requeue, Speed, Unblock
+from whimbrel.control.api import Allow, Requeue, Speed, Unblock
 from whimbrel.dashboard.panel.api import Desk, table
 from whimbrel.dashboard.source import Moment
 
@@ -49,7 +49,10 @@ class HostsPanel:
     def refresh(self, now: Moment, _: Moment | None) -> None:
         self._live = now.live
         self._actions.set_visibility(now.live)
-        self._blocked.set_text(f"blocked: {', '.join(now.blocked)}" if now.blocked else "nothing is blocked")
+        said = f"blocked: {', '.join(now.blocked)}" if now.blocked else "nothing is blocked"
+        if now.blocked and not now.live:
+            said += f"; to unblock: whimbrel control {now.status.directory} unblock …"
+        self._blocked.set_text(said)
 
     async def _load(self) -> None:
         order = self._order.value if self._order.value in _ORDERS else "queued"
@@ -64,32 +67,37 @@ class HostsPanel:
         self._table.selected = []
 
     def _chosen(self) -> str:
-        """The name of the host that is selected; empty, and said so, when none is."""
+        """The site that is selected; empty, and said so, when none is."""
         if not self._table.selected:
             ui.notify("Select a host first", type="warning")
             return ""
-        return urlsplit(self._table.selected[0]["site"]).hostname or ""
+        return str(self._table.selected[0]["site"])
 
     async def _block(self) -> None:
-        host = self._chosen()
-        if host:
-            await self._desk.act(Block((host,)), sure=f"Make no more requests to {host}?")
+        site = self._chosen()
+        if site:
+            await self._desk.block((site,))
 
     async def _unblock(self) -> None:
-        host = self._chosen()
-        if host:
-            await self._desk.act(Unblock((host,)))
+        site = self._chosen()
+        if not site:
+            return
+        by = await self._desk.ask(self._desk.feed.source.blocking, site)
+        if by:
+            more = "" if by == (site,) else f"{site} is blocked by {', '.join(by)}. Unblock all of that?"
+            await self._desk.act(Unblock(by), sure=more)
+        elif by is not None:
+            ui.notify(f"{site} is not blocked", type="warning")
 
     async def _allow(self) -> None:
-        if self._chosen():
-            await self._desk.act(Allow(self._table.selected[0]["site"]))
+        if site := self._chosen():
+            await self._desk.act(Allow(site))
 
     async def _requeue(self) -> None:
-        host = self._chosen()
-        if host:
-            await self._desk.act(Requeue(host=host), sure=f"Visit all failed URLs of {host} once more?")
+        if site := self._chosen():
+            await self._desk.act(Requeue(host=site), sure=f"Visit all failed URLs of {site} once more?")
 
     async def _slow(self) -> None:
-        host = self._chosen()
-        if host:
+        if site := self._chosen():
+            host = urlsplit(site).hostname or ""
             await self._desk.act(Speed(delay_s=float(self._delay.value or 0.0), of=host))

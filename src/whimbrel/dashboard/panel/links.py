@@ -7,6 +7,7 @@ from nicegui import ui
 from whimbrel.dashboard.chart import hosts_chart
 from whimbrel.dashboard.panel.api import Desk
 from whimbrel.dashboard.source import Moment
+from whimbrel.terminal import counted
 
 _SQL: Final = """
     select source, target, count(*) as links
@@ -32,6 +33,6 @@ class LinksPanel:
     async def _load(self) -> None:
         found = await self._desk.call(self._desk.feed.source.ask, _SQL.format(most=int(self._most.value or 150)))
         hosts = {row[end] for row in found.rows for end in ("source", "target")}
-        self._said.set_text(found.error or f"{len(hosts):,} hosts, {len(found.rows):,} pairs that are linked")
+        self._said.set_text(found.error or f"{counted(len(hosts), 'host')}, {counted(len(found.rows), 'pair')} linked")
         self._chart.options.clear()
         self._chart.options.update(hosts_chart(found.rows))

@@ -8,6 +8,8 @@ from nicegui import ui
 from whimbrel.control.history import Sample
 from whimbrel.dashboard.chart import over_time, rates, values
 from whimbrel.dashboard.source import Moment
+from whimbrel.job.progress import Progress
+from whimbrel.terminal import size
 
 _NUMBERS: Final[dict[str, tuple[str, Callable[[Moment], str]]]] = {
     "state": ("state", lambda now: now.status.state),
@@ -23,8 +25,10 @@ _NUMBERS: Final[dict[str, tuple[str, Callable[[Moment], str]]]] = {
     "memory": ("memory", lambda now: size(now.status.memory_bytes)),
     "disk": ("disk free", lambda now: size(now.status.disk_free_bytes)),
     "commit": ("commit", lambda now: f"{now.status.commit:,}"),
-    "left": ("to go, at least", lambda now: duration(now.status.progress.left_s)),
+    "left": ("to go", lambda now: to_go(now.status.progress)),
 }
+_OF_A_RUN: Final = frozenset(("rate", "visiting", "memory", "left"))
+"""Numbers that only a crawl that runs has."""
 _MOST_COUNTS: Final = 10
 Series = Callable[[list[Sample]], dict[str, Any]]
 _CHARTS: Final[dict[str, tuple[str, Series]]] = {
@@ -62,31 +66,36 @@ class Overview:
         self._warnings = ui.column().classes("w-full gap-1")
         self._warned: list[str] = []
         with ui.row().classes("w-full gap-2"):
-            self._numbers = {name: _number(name, label) for name, (label, _) in _NUMBERS.items()}
+            self._tiles = {name: _tile(name, label) for name, (label, _) in _NUMBERS.items()}
         self._bound = ui.label().classes("opacity-70").props("data-test=bound")
         with ui.row().classes("w-full gap-3 items-start"):
             self._outcomes, self._reasons = _counts("outcomes"), _counts("reasons")
         self._charts: dict[str, ui.echart] = {}
+        self._cards: dict[str, ui.card] = {}
         with ui.element("div").classes("grid grid-cols-1 lg:grid-cols-2 gap-3 w-full") as self._drawn:
             for name, (title, draw) in _CHARTS.items():
-                with ui.card().classes("w-full p-2"):
+                with ui.card().classes("w-full p-2") as self._cards[name]:
                     ui.label(title).classes("text-sm opacity-70")
                     self._charts[name] = ui.echart(draw([])).classes("w-full h-48").props(f"data-test=chart-{name}")
 
     def refresh(self, now: Moment, before: Moment | None) -> None:  # noqa: ARG002 - the history has what was
         for name, (_, say) in _NUMBERS.items():
-            self._numbers[name].set_text(say(now))
+            tile, number = self._tiles[name]
+            tile.set_visibility(now.live or name not in _OF_A_RUN)
+            number.set_text(say(now))
         bound = now.status.progress.bound_by
         self._bound.set_text(f"bound by {bound}" if bound else "")
         _fill(self._outcomes, now.status.progress.outcomes)
         _fill(self._reasons, now.status.progress.reasons)
         self._warn(now)
-        self._drawn.set_visibility(now.live)
+        self._drawn.set_visibility(bool(now.history))
+        self._cards["queue"].set_visibility(now.live)
         for name, (_, draw) in _CHARTS.items():
+            drawing = draw(now.history)
             chart = self._charts[name]
-            if now.live:
+            if chart.options != drawing:
                 chart.options.clear()
-                chart.options.update(draw(now.history))
+                chart.options.update(drawing)
 
     def _warn(self, now: Moment) -> None:
         said = [warning.code + warning.cause for warning in now.status.warnings]
@@ -101,10 +110,10 @@ class Overview:
                     ui.label(warning.remedy).classes("text-sm opacity-70")
 
 
-def _number(name: str, label: str) -> ui.label:
-    with ui.card().classes("p-2 px-3 gap-0 grow"):
+def _tile(name: str, label: str) -> tuple[ui.card, ui.label]:
+    with ui.card().classes("p-2 px-3 gap-0 grow") as card:
         ui.label(label).classes("text-xs opacity-60")
-        return ui.label("").classes("text-xl tabular-nums").props(f"data-test={name}")
+        return card, ui.label("").classes("text-xl tabular-nums").props(f"data-test={name}")
 
 
 def _counts(name: str) -> ui.table:
@@ -123,17 +132,14 @@ def _fill(found: ui.table, counts: dict[str, int]) -> None:
         found.rows = rows
 
 
-def size(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1_000:
-            return f"{count:,.0f} {unit}" if unit == "B" else f"{count:,.1f} {unit}"
-        count /= 1_000
-    return f"{count:,.1f} TB"
-
-
-def duration(seconds: float | None) -> str:
-    if seconds is None:
+def to_go(progress: Progress) -> str:
+    if progress.left_s is None:
         return "–"
+    text = duration(progress.left_s)
+    return f"{text}, then {progress.left_by}" if progress.left_by else f"at least {text}"
+
+
+def duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
