@@ -3,7 +3,8 @@
 An *action* (`api.py`) is a named, typed value: pause, block, set. Nothing else is ever accepted, and no code. The
 *action executor* (`executor.py`) sits in the crawl's process, carries actions out one after the other on its loop, and
 records each in `events`, in the commit that makes its effect durable. What must survive a restart is written into the
-crawl's job (job.toml), so that `resume` needs to know nothing of it: a blocked host stays blocked. `block.py`
+crawl's job (job.toml), so that `resume` needs to know nothing of it: a blocked host stays blocked. `reconfigure.py`
+knows which options and settings may change, and changes them; `block.py`
 makes the list of what is blocked longer or shorter, `requeue.py` finds the URLs to be visited once more, `rewire.py`
 makes the wiring that parts are added to or removed from.
 

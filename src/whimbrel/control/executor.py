@@ -1,7 +1,6 @@
 """Carries out actions on a running crawl, one after the other."""
 
 import asyncio
-from collections.abc import Callable, Mapping
 from functools import singledispatchmethod
 from typing import Any
 
@@ -15,7 +14,6 @@ from whimbrel.control.api import (
     Bind,
     Block,
     Checkpoint,
-    ControlError,
     Done,
     Pause,
     Refused,
@@ -30,22 +28,15 @@ from whimbrel.control.api import (
     name_of,
 )
 from whimbrel.control.block import block_effect, less_blocked, more_blocked, unblock_effect, what_waits
-from whimbrel.control.changed_value import change_in_words, refuse_reached, values_of
-from whimbrel.control.configuration import effective
+from whimbrel.control.reconfigure import LiveConfiguration
 from whimbrel.control.requeue import Failed, failures
-from whimbrel.control.rewire import OWN_WIRING, added, removed, wiring_of
+from whimbrel.control.rewire import added, removed, wiring_of
 from whimbrel.fetch.credential import redacted_setting
-from whimbrel.flow import ChangeFailed, FlowError, check
-from whimbrel.flow.toml import wiring_text
-from whimbrel.flow.wiring import Wiring
 from whimbrel.frontier.api import OPERATOR
-from whimbrel.job.crawl_wiring import configured
-from whimbrel.job.file_limit import allow_files
 from whimbrel.job.live_crawl import LiveCrawl
 from whimbrel.job.login import authorizations, credential_origins
-from whimbrel.job.options import CrawlOptions, OptionError, ResolvedOptions, combined
+from whimbrel.job.options import CrawlOptions, OptionError
 from whimbrel.job.seed import seed_url
-from whimbrel.job.stored import keep_job, write_whole
 from whimbrel.terminal import counted
 from whimbrel.url import Url, parse
 from whimbrel.visit import Discovered
@@ -61,6 +52,7 @@ class ActionExecutor:
 
     def __init__(self, running: LiveCrawl) -> None:
         self._running = running
+        self._configuration = LiveConfiguration(running)
         self._turn = asyncio.Lock()
 
     async def carry_out(self, action: Action, caller: str) -> Done:
@@ -142,7 +134,7 @@ class ActionExecutor:
                 changes["delay"] = delay
         if not changes:
             raise Refused("say what is to change: pages_per_s, bytes_per_s, connections or delay_s")
-        return await self._change_told(changes, {}), action.of, 0
+        return await self._configuration.change_told(changes, {}), action.of, 0
 
     @_do.register
     async def _block(self, action: Block) -> tuple[str, str, int]:
@@ -150,14 +142,14 @@ class ActionExecutor:
         known = running.given.options.block
         after = more_blocked(known, action)
         new = after[len(known) :]
-        await self._change({"block": after}, {})
+        await self._configuration.change({"block": after}, {})
         hosts = ((summary.name, summary.queued) for summary in running.frontier.loaded())
         waiting, ends = what_waits(new, known, hosts, running.frontier.queued)
         return block_effect(new, waiting, ends=ends), " ".join(new), len(new)
 
     @_do.register
     async def _unblock(self, action: Unblock) -> tuple[str, str, int]:
-        await self._change({"block": less_blocked(self._running.given.options.block, action)}, {})
+        await self._configuration.change({"block": less_blocked(self._running.given.options.block, action)}, {})
         return unblock_effect(action), " ".join(action.what), len(action.what)
 
     @_do.register
@@ -186,7 +178,7 @@ class ActionExecutor:
         self._running.gate.close_for(_SEEDING)
         try:
             queued = self._running.seeding.seed(urls)
-            await self._change({"seeds": seeds}, _bound(options))
+            await self._configuration.change({"seeds": seeds}, _bound(options))
         finally:
             self._running.gate.reopen_for(_SEEDING)
         # Where parents are proposed, too, they are in scope only now.
@@ -220,115 +212,25 @@ class ActionExecutor:
 
     @_do.register
     async def _set(self, action: Set) -> tuple[str, str, int]:
-        options: dict[str, Any] = {}
-        settings: dict[str, dict[str, Any]] = {}
-        for name, value in action.settings.items():
-            part, dot, key = name.partition(".")
-            if dot:
-                settings.setdefault(part, {})[key] = value
-            elif name in _ANOTHER_WAY:
-                raise Refused(f"{name}: use the action {_ANOTHER_WAY[name]!r}")
-            elif name in _BETWEEN_RUNS:
-                raise Refused(f"{name} stays as it is while the crawl runs: {_BETWEEN_RUNS[name]}")
-            else:
-                options[name] = value
-        asked = _changed(self._running.given, options, settings).options
-        refuse_reached(self._running, {**action.settings, **{name: getattr(asked, name) for name in options}})
-        said = await self._change_told(options, settings)
+        said = await self._configuration.set(action.settings)
         return said, " ".join(_shown(name, value) for name, value in action.settings.items()), 0
 
     @_do.register
     async def _bind(self, action: Bind) -> tuple[str, str, int]:
         if action.provider not in self._running.job.graph.providers:
             raise Refused(f"the wiring has no provider {action.provider!r}")
-        change = {action.provider: {**action.config, "use": action.use}}
-        said = await self._take_over(lambda given: _changed(_without(given, action.provider), {}, change))
+        said = await self._configuration.replace(action.provider, {**action.config, "use": action.use})
         return said, f"{action.provider} {action.use}", 0
 
     @_do.register
     async def _add(self, action: Add) -> tuple[str, str, int]:
-        said = await self._rewire(added(wiring_of(self._running), action))
+        said = await self._configuration.rewire(added(wiring_of(self._running), action))
         return said, f"{action.name} {action.use}", 0
 
     @_do.register
     async def _remove(self, action: Remove) -> tuple[str, str, int]:
-        said = await self._rewire(removed(wiring_of(self._running), action))
+        said = await self._configuration.rewire(removed(wiring_of(self._running), action))
         return said, action.name, 0
-
-    async def _change(self, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> str:
-        """Other options and settings: checked as a whole, taken over by the job, and written into the job file."""
-        return await self._take_over(lambda given: _changed(given, options, settings))
-
-    async def _change_told(self, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> str:
-        """The same, with the values before and after."""
-        running = self._running
-        names = [*options, *(f"{part}.{key}" for part, keys in settings.items() for key in keys)]
-        before = values_of(running, effective(running), names)
-        said = await self._change(options, settings)
-        return f"{change_in_words(before, values_of(running, effective(running), names))}; {said}"
-
-    async def _rewire(self, wiring: Wiring) -> str:
-        """Another wiring: kept beside the job, which names it."""
-        path = self._running.directory / OWN_WIRING
-        before = path.read_bytes() if path.exists() else None
-        await asyncio.to_thread(write_whole, path, wiring_text(wiring).encode())
-        try:
-            return await self._take_over(lambda given: _changed(given, {"wiring": OWN_WIRING}, {}))
-        except ControlError:
-            if before is None:
-                path.unlink()
-            else:
-                await asyncio.to_thread(write_whole, path, before)
-            raise
-
-    async def _take_over(self, change: Callable[[ResolvedOptions], ResolvedOptions]) -> str:
-        """Change what the crawl runs by, and what its job file says: the two differ by what holds for this run only."""
-        running = self._running
-        given, kept = change(running.given), change(running.kept)
-        said = len(running.job.report().changes)
-        try:
-            wiring = configured(given.options, running.directory, running.registry, running.rules)
-            allow_files(check(wiring, running.registry))
-            await running.job.apply(wiring)
-        except (OptionError, FlowError, ValueError) as error:
-            kind = Refused if running.job.state == "running" else ControlError
-            advice = _ADVICE if isinstance(error, ChangeFailed) and kind is Refused else ""
-            raise kind(f"{error}{advice}") from error
-        running.given, running.kept = given, kept
-        await asyncio.to_thread(keep_job, running.directory, kept)
-        return ", ".join(running.job.report().changes[said:]) or "nothing had to change"
-
-
-_ADVICE = "; stop the crawl, then `whimbrel resume DIR --set PART.KEY=VALUE`"
-_ANOTHER_WAY = {"seeds": "seed", "block": "block", "wiring": "add"}
-_BETWEEN_RUNS = {
-    "mode": "hosts are grouped by it",
-    "with_files": "your files are loaded when the crawl begins; stop it, then `whimbrel resume DIR --with FILE.py`",
-    "handlers": "they belong to the program that began the crawl",
-    "control": "who is to be reached there would be cut off; stop it, then `whimbrel resume`",
-    "set": "name settings as PART.KEY",
-}
-
-
-def _changed(
-    given: ResolvedOptions, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]
-) -> ResolvedOptions:
-    """What was given before, and what is changed by hand; Refused where that cannot be."""
-    before = msgspec.to_builtins(given.options)
-    kept = {name: value for name, value in before.items() if name in given.origins or name == "set"}
-    layer: dict[str, Any] = {**msgspec.to_builtins(dict(options))}
-    if settings:
-        layer["set"] = {part: dict(values) for part, values in settings.items()}
-    try:
-        found = combined([("job.toml", kept), ("control", layer)])
-    except OptionError as error:
-        raise Refused(str(error)) from error
-    origins = {
-        name: given.origins.get(name, origin) if origin == "job.toml" else origin
-        for name, origin in found.origins.items()
-    }
-    plain = {name for name in options if getattr(found.options, name) == getattr(CrawlOptions(), name)}
-    return ResolvedOptions(found.options, {name: origin for name, origin in origins.items() if name not in plain})
 
 
 def _bound(options: CrawlOptions) -> dict[str, dict[str, Any]]:
@@ -340,12 +242,6 @@ def _bound(options: CrawlOptions) -> dict[str, dict[str, Any]]:
 
 def _shown(name: str, value: Any) -> str:
     return f"{name}={redacted_setting(name.rpartition('.')[2], value)}"
-
-
-def _without(given: ResolvedOptions, part: str) -> ResolvedOptions:
-    """Without the settings of a part: they were for the one that goes."""
-    rest = {name: values for name, values in given.options.set.items() if name != part}
-    return ResolvedOptions(msgspec.structs.replace(given.options, set=rest), given.origins)
 
 
 def _sites(host: str) -> list[Url]:
