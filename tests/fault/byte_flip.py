@@ -33,13 +33,16 @@ SMALL_BYTES: Final = 4_096
 """Of shorter files every byte is changed."""
 _LEFT_OUT: Final = ("job.toml",)
 """Users may edit it."""
-_UNREAD: Final = ("state/LOG", "state/OPTIONS")
+_UNREAD: Final = ("state/LOG", "state/OPTIONS", "state/IDENTITY", "state/json", "control.json", "reading/now")
 _UNREAD_FLIPS: Final = 20
-"""Nothing reads these: they take most of the room, and a few changes will do."""
-_TRIED: Final = 12
+_UNREAD_FLIPS_SHORT: Final = 2
+"""Nothing that answers reads these. All questions are asked after each change, which takes half a second: a few will
+do where not every byte is changed."""
+_TRIED: Final = 40
 """Of so many changes that are found, all commands are tried on one: none may end in a traceback. A long run has more of
 them, and tries fewer."""
 _TRIED_LONG: Final = 150
+_MANY: Final = 1_000
 
 
 class Flip(NamedTuple):
@@ -79,10 +82,10 @@ def flips(directory: Path, random: Random, most: int, *, whole: bool) -> list[Fl
         ]
         long = {name: size for name, size in files.items() if size >= SMALL_BYTES}
         return [*_masked(short, random), *_spread(long, random, most)]
-    return _spread(files, random, most)
+    return _spread(files, random, most, _UNREAD_FLIPS if most >= _MANY else _UNREAD_FLIPS_SHORT)
 
 
-def _spread(files: dict[str, int], random: Random, most: int) -> list[Flip]:
+def _spread(files: dict[str, int], random: Random, most: int, most_unread: int = _UNREAD_FLIPS) -> list[Flip]:
     kinds: dict[str, list[str]] = {}
     for name in files:
         kinds.setdefault(kind_of(name), []).append(name)
@@ -90,7 +93,7 @@ def _spread(files: dict[str, int], random: Random, most: int) -> list[Flip]:
     each = -(-most // max(len(kinds) - len(unread), 1))
     places = []
     for kind, names in kinds.items():
-        for _ in range(min(each, _UNREAD_FLIPS) if kind in unread else each):
+        for _ in range(min(each, most_unread) if kind in unread else each):
             (name,) = random.choices(names, [files[name] for name in names])
             places.append((name, random.randrange(files[name])))
     return list(_masked(dict.fromkeys(places), random))
@@ -128,7 +131,7 @@ class Trial:
         self.failures: list[str] = []
 
     def run(self, chosen: list[Flip]) -> None:
-        self._tried = _TRIED if len(chosen) < 1_000 else _TRIED_LONG
+        self._tried = _TRIED if len(chosen) < _MANY else _TRIED_LONG
         for number, flip in enumerate(chosen):
             with _Flipped(self.directory / flip.file, flip):
                 try:
