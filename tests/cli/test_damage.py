@@ -114,7 +114,7 @@ HARMS: dict[Callable[[Path], None], set[str]] = {
     _shorter_tables: {"query", "body", "get", "why", "verify", "reparse", "resume"},
     _swapped_tables: {"query", "body", "get", "why", "verify", "reparse"},
     _lost_tables: {"query", "body", "get", "why", "verify", "reparse", "resume"},
-    _no_state: {"reparse", "resume"},
+    _no_state: {"verify", "reparse", "resume"},
     _no_job: {"reparse", "resume", "config", "graph"},
 }
 """Each with the commands that cannot do their work then."""
@@ -154,6 +154,23 @@ def test_damage_is_told_by_its_kind_and_with_what_to_do(
         whimbrel.open(crawl).sql("SELECT title, text, body(url) FROM pages")
     with pytest.raises(Damaged):
         whimbrel.open(crawl).get(site)
+
+
+@pytest.mark.parametrize("sql", ["select count(*) from pages", "select * from events"])
+def test_a_column_whose_name_is_no_text_any_more_is_damage_of_a_file_that_is_named(
+    stopped: tuple[Path, str], tmp_path: Path, sql: str
+) -> None:
+    crawl = tmp_path / "out"
+    shutil.copytree(stopped[0], crawl)
+    path = next(path for path in _tables(crawl) if path.name.startswith("events"))
+    data = path.read_bytes()
+    at = data.index(b"actor")  # Of the schema, which stands before the places of the columns.
+    path.write_bytes(data[:at] + b"\xff" + data[at + 1 :])
+    for command in (["query", str(crawl), sql], ["why", str(crawl), stopped[1]], ["get", str(crawl), stopped[1]]):
+        told = run(*command)
+        assert told.code == 1
+        assert path.name in told.words
+        assert "`whimbrel verify DIR` names everything" in told.words
 
 
 def test_a_byte_that_changed_in_a_table_is_damage_and_no_mistake_of_the_question(

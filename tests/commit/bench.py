@@ -15,7 +15,8 @@ from whimbrel.commit.recovery import last_commit
 from whimbrel.durable_file import Disk
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.result.work import Work
-from whimbrel.state.rocks import RocksConfig, RocksState
+from whimbrel.state.option import RocksConfig
+from whimbrel.state.rocks import RocksState
 from whimbrel.url import restore
 
 SETTINGS = Settings(Crash(), reserve_bytes=0, text=True, simhash=False)

@@ -122,3 +122,14 @@ def test_a_file_that_cannot_be_read_holds_nothing_up(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(b"b")
     digests.advance({"gone": 10, "b": 1}, ["gone", "b"], 100)
     assert list(digests.known) == ["b"]
+
+
+def test_verify_does_not_call_intact_what_it_could_not_check(copy: Path) -> None:
+    told = run("verify", str(copy))
+    assert "all tables and the state are intact." in told.words
+    assert "digest" not in told.words
+    bare = msgspec.structs.replace(read_committed(copy), digests={}, number=0)
+    (copy / "COMMITTED").write_bytes(encode(bare))
+    told = run("verify", str(copy))
+    assert told.code == 0
+    assert f"{len(bare.parquet)} Parquet files have no digest" in told.words

@@ -23,7 +23,8 @@ from whimbrel.fetch.trouble import Trouble
 from whimbrel.outcome import Outcome
 from whimbrel.parse.api import ParsedPage
 from whimbrel.result.work import SettledVisit
-from whimbrel.state.rocks import RocksConfig, RocksState
+from whimbrel.state.option import RocksConfig
+from whimbrel.state.rocks import RocksState
 from whimbrel.url import restore
 from whimbrel.visit import Request, Visit
 

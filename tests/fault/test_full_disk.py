@@ -22,7 +22,8 @@ from tests.fault.crawl import (
 )
 from tests.sim.web import Served
 from whimbrel.state.api import StateError
-from whimbrel.state.rocks import RocksConfig, RocksState
+from whimbrel.state.option import RocksConfig
+from whimbrel.state.rocks import RocksState
 
 QUICKLY = {"journal.every_s": 0.05, "journal.segment_bytes": 30_000, "journal.tail_bytes": 20_000}
 

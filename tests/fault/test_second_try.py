@@ -18,7 +18,8 @@ from whimbrel.durable_file import Disk, DiskFile
 from whimbrel.facts.store import FactsConfig, ParquetFacts
 from whimbrel.result.work import Work
 from whimbrel.state.group import Group
-from whimbrel.state.rocks import RocksConfig, RocksState
+from whimbrel.state.option import RocksConfig
+from whimbrel.state.rocks import RocksState
 from whimbrel.url import restore
 
 SETTINGS = Settings(Crash(), 0, text=True, simhash=True)

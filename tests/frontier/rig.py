@@ -17,7 +17,8 @@ from whimbrel.frontier.permit import LocalPermits
 from whimbrel.frontier.seen import BloomSeen, DiskSeen, SeenConfig
 from whimbrel.qualify.api import Qualification
 from whimbrel.state.group import Group
-from whimbrel.state.rocks import RocksConfig, RocksState
+from whimbrel.state.option import RocksConfig
+from whimbrel.state.rocks import RocksState
 from whimbrel.url import Url, parse
 from whimbrel.visit import Discovered, HostName, Visit
 

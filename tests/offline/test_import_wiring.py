@@ -16,7 +16,8 @@ from tests.commit import format_1
 from tests.effect.rig import rig
 from whimbrel.archive.api import Capture, Reference
 from whimbrel.commit.committed import read_committed
-from whimbrel.state.rocks import RocksConfig, RocksState
+from whimbrel.state.option import RocksConfig
+from whimbrel.state.rocks import RocksState
 from whimbrel.url import restore
 
 # warcio does not close its temporary files.

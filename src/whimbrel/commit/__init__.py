@@ -13,7 +13,8 @@ second, or when the group holds too much (`group_limit.py`), it seals it and han
 
 Before the disk is full the crawl pauses (`free_space.py`), and while visits cannot be made for want of something that
 this machine should have (`shortage_watch.py`). The description lists the SHA-256 of every file that is
-complete (`digest.py`), and `verify.py` compares them.
+complete (`digest.py`), and `verify.py` compares them; `verify_state.py` does so with the state. What an import was
+begun with is in a list of its own (`import_list.py`).
 
 Step 3 is the commit. Whatever happens before it is cut away at the next start (`recovery.py`); whatever happens after
 it is repeated. Only after step 4 are parts told (`Journal.after_commit`), spill files given back, and checkpoints over.

@@ -8,13 +8,14 @@ from typing import Any, Final
 
 import msgspec
 
+from whimbrel.commit import import_list
 from whimbrel.commit.counters import Counters, counters_of_format_1
 from whimbrel.durable_file import Disk
 from whimbrel.error import Damaged, UsageError, WhimbrelError
 
 NAME: Final = "COMMITTED"
 FORMAT: Final = 2
-IMPORT_LIST: Final = "import.json"
+IMPORT_LIST: Final = import_list.NAME
 """What an import was begun with; of a crawl that was imported, and may have any number of captures of a URL."""
 
 
@@ -119,7 +120,7 @@ def encode(committed: Committed) -> bytes:
 def decode(data: bytes, where: str) -> Committed:
     checksum, _, body = data.rstrip(b"\n").partition(b" ")
     try:
-        if int(checksum, 16) == zlib.crc32(body):
+        if checksum == b"%08x" % zlib.crc32(body):
             return decoded(body, _from_json, where)
     except (ValueError, msgspec.DecodeError, RecursionError):
         pass

@@ -12,7 +12,7 @@ from whimbrel.commit.committed import Committed, publish
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.digest import CATCH_UP_BYTES, FileDigests
 from whimbrel.commit.free_space import check_free_space
-from whimbrel.commit.recovery import META_KEY, check_listed, cut_back, keep_job, last_commit
+from whimbrel.commit.recovery import META_KEY, check_listed, check_published, cut_back, keep_job, last_commit
 from whimbrel.durable_file import Disk
 from whimbrel.facts.api import Facts
 from whimbrel.facts.identity import UrlIds
@@ -61,6 +61,7 @@ class Committer:
     def recover(self, settings: "Settings") -> None:
         """Before anything else: back to the last commit. Where that is impossible nothing is changed."""
         last = self.last
+        check_published(self._directory, last)
         check_listed(self._directory, last, self._disk)
         cut_back(last, self._facts, self._archive)
         settings.crash.reach("recovery-cut")

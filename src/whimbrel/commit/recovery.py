@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from whimbrel.archive.api import Archive
-from whimbrel.commit.committed import Committed, decoded
+from whimbrel.commit.committed import Committed, NotACrawl, decoded, read_committed
 from whimbrel.durable_file import Disk
 from whimbrel.error import Damaged
 from whimbrel.facts.api import Facts
@@ -24,11 +24,28 @@ class CrawlDamaged(Damaged):
 def last_commit(state_get: Callable[[str, bytes], bytes | None]) -> Committed:
     """The last commit, from the state itself; the published file may be older, or gone."""
     found = state_get("meta", META_KEY)
-    return Committed() if found is None else decoded(found, _from_msgpack, "the state")
+    try:
+        return Committed() if found is None else decoded(found, _from_msgpack, "the state")
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CrawlDamaged(f"what the state has of the last commit cannot be read: {error}") from error
 
 
 def _from_msgpack(data: bytes, kind: type[Any]) -> Any:
     return msgspec.msgpack.decode(data, type=kind)
+
+
+def check_published(directory: Path, last: Committed) -> None:
+    """CrawlDamaged when a later commit was published than the state knows. A commit is published when it is in the
+    state for good: it has been lost there, and files that only it lists would be cut."""
+    try:
+        published = read_committed(directory).number
+    except NotACrawl:
+        return
+    if published > last.number:
+        raise CrawlDamaged(
+            f"commit {published:,} was published, but the state ends with {last.number:,}. No file was cut; bring back "
+            "the whole directory from a copy"
+        )
 
 
 def check_listed(directory: Path, last: Committed, disk: Disk) -> None:

@@ -29,7 +29,8 @@ from whimbrel.frontier.order import HOST_BYTES, retry_key, time_of, waiting_key
 from whimbrel.outcome import Outcome
 from whimbrel.state.api import SLOT_BYTES, StateDamaged
 from whimbrel.state.lock import locked
-from whimbrel.state.rocks import FORMAT_KEY, RocksConfig, RocksState, stored_pairs, stored_value, wrong_format
+from whimbrel.state.option import RocksConfig
+from whimbrel.state.rocks import FORMAT_KEY, RocksState, stored_pairs, stored_value, wrong_format
 from whimbrel.state.secret import crawl_secret
 from whimbrel.url import Url, query_group, restore
 from whimbrel.url.domain import Domains

@@ -12,8 +12,8 @@ published commit never reads a half-written one.
 `api.py` has the tables and the contract, `schema.py` the tables as Arrow has them, `item.py` and `links.py` rows that
 come in other ways. `store.py` keeps it all: `payload.py` and `frame.py` make the tail (`repair.py` leaves out what no
 table can hold), `conversion.py` and `parquet.py` the Parquet files, `name.py` names both, and `check.py` looks at them
-before a crawl goes back to a commit. `read.py` reads some columns in little memory; `arrow_import.py` loads pyarrow
-without pandas.
+before a crawl goes back to a commit. `verify.py` looks for damage in tails. `read.py` reads some columns in little
+memory; `arrow_import.py` loads pyarrow without pandas.
 
 State: `ParquetFacts` owns the names and lengths. The thread owns nothing but the temporary files it writes; its result
 counts when `rotate` has taken it over. All calls come from one thread, the committer's.

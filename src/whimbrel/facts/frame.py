@@ -38,6 +38,7 @@ class FrameBroken(Exception):
     def __init__(self, offset: int, what: str) -> None:
         super().__init__(f"at byte {offset:,}: {what}")
         self.offset = offset
+        self.what = what
 
 
 def frame(number: int, payload: Sequence[bytes | memoryview]) -> list[bytes | memoryview]:

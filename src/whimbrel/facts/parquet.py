@@ -193,7 +193,7 @@ def last_commit(path: Path) -> int:
         said = _said(pq.read_metadata(path))
     except (OSError, pa.ArrowException):
         return 0
-    return int(said[1]) if said else 0
+    return int(said[1]) if len(said) > 1 and said[1].isdigit() else 0
 
 
 def rows_by_commit(metadata: pq.FileMetaData) -> dict[int, int] | None:
@@ -208,7 +208,10 @@ def row_count_problem(path: Path) -> str:
         metadata = pq.read_metadata(path)
     except (OSError, pa.ArrowException) as error:
         return f"cannot be read: {error}"
-    counts = rows_by_commit(metadata)
+    try:
+        counts = rows_by_commit(metadata)
+    except ValueError as error:
+        return f"does not say which rows its commits have: {error}"
     if counts is None or sum(counts.values()) == metadata.num_rows:
         return ""
     return f"has {metadata.num_rows:,} rows; its commits have {sum(counts.values()):,}"

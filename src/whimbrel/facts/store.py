@@ -107,16 +107,8 @@ class ParquetFacts:
 
     def cut(self, number: int, lengths: dict[str, int], parquet: list[str]) -> None:
         self.close()
-        tails = {at: length for name, length in lengths.items() if (at := tail_number(name)) is not None}
-        present = self._present()
-        kept = {*map(tail_name, tails), *parquet}
-        surplus = [name for name in present if name not in kept]
-        for tail, length in tails.items():
-            check_tail(self._path(tail_name(tail)), tail_name(tail), length, number)
-        for name in parquet:
-            check_parquet(self._path(name), name)
-        for name in surplus:
-            self._check_unlisted(name, number)
+        surplus = self.check(number, lengths, parquet)
+        tails = _tails(lengths)
         for tail, length in tails.items():
             self._shorten(self._path(tail_name(tail)), length)
         for name in surplus:
@@ -127,6 +119,20 @@ class ParquetFacts:
         last_parquet = max((found.number for name in parquet if (found := parquet_name(name))), default=0)
         self._number = max(last_parquet + 1, *tails, 1)
         self._unsynced = self._name_unsynced = self._commit_begun = False
+
+    def check(self, number: int, lengths: dict[str, int], parquet: list[str]) -> list[str]:
+        """What `cut` looks at before it changes anything; the files of ours that it would delete. FactsDamaged as
+        there."""
+        tails = _tails(lengths)
+        kept = {*map(tail_name, tails), *parquet}
+        surplus = [name for name in self._present() if name not in kept]
+        for tail, length in tails.items():
+            check_tail(self._path(tail_name(tail)), tail_name(tail), length, number)
+        for name in parquet:
+            check_parquet(self._path(name), name)
+        for name in surplus:
+            self._check_unlisted(name, number)
+        return surplus
 
     def close(self) -> None:
         if self._conversion is not None:
@@ -217,3 +223,7 @@ class ParquetFacts:
 
     def _path(self, name: str) -> Path:
         return self._directory / name
+
+
+def _tails(lengths: dict[str, int]) -> dict[int, int]:
+    return {number: length for name, length in lengths.items() if (number := tail_number(name)) is not None}

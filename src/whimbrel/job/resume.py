@@ -9,6 +9,7 @@ from whimbrel.archive.cdxj import index_path
 from whimbrel.commit.committed import Committed, NotACrawl
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.upgrade import OLD, upgrade
+from whimbrel.commit.verify_state import check_state
 from whimbrel.effect.seeding import Requeued, Seeding
 from whimbrel.flow import Job, Plan, Report
 from whimbrel.handle.rule import HandlerRules
@@ -68,6 +69,7 @@ def resume(  # noqa: PLR0913 - what `crawl` takes, and one more
     before = checked_plan(msgspec.structs.replace(kept.options, **named), directory, found)
     _check_lasting(before, plan, directory)
     upgrade_state(given, directory, say)
+    check_state(directory)
     tell_of_credentials(given, say)
     with handler_providers(known) as ready:
         begun = {SEEDING: Seeding(again=again)} if planned(plan, SEEDING)[0] is Seeding else {}

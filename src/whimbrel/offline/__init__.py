@@ -8,10 +8,10 @@ commit says how many records it holds. `import_effects.py` has the archive keep 
 `bounded_warc.py`.
 
 `reparse.py` runs handlers over the pages of a crawl again, from its archive. `verify.py` compares everything that a
-crawl has kept with its last commit and with itself. `explain.py` tells what became of URLs, and why, as far as it is
-committed; it works beside a running crawl, too. It takes tables and state of one commit: `url_facts.py` asks the tables
-for many URLs at once, `case.py` puts together what is known of one, `link_judge.py` asks the crawl's job about links to
-it, `mention.py` searches the archive for places that are no links, and `kept_record.py` for records of an import that
-are in no table. `visited.py` says why a visit ended as it did,
+crawl has kept with its last commit and with itself, and `unchecked.py` says what it cannot vouch for. `explain.py`
+tells what became of URLs, and why, as far as it is committed; it works beside a running crawl, too. It takes tables and
+state of one commit: `url_facts.py` asks the tables for many URLs at once, `case.py` puts together what is known of one,
+`link_judge.py` asks the crawl's job about links to it, `mention.py` searches the archive for places that are no links,
+and `kept_record.py` for records of an import that are in no table. `visited.py` says why a visit ended as it did,
 `unvisited.py` why there is none. `block_change.py` changes what the job blocks.
 """

@@ -11,6 +11,7 @@ import msgspec
 
 from whimbrel.commit.committed import Committed, read_committed
 from whimbrel.commit.recovery import last_commit
+from whimbrel.commit.verify_state import check_not_older
 from whimbrel.effect.scope_lead import stored_leads
 from whimbrel.error import UsageError
 from whimbrel.frontier.reader import FrontierReader
@@ -85,8 +86,8 @@ class Explainer:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            read_committed(self._directory)  # NotACrawl where nothing was committed yet.
-            state, trouble = self._opened_state(stack)
+            published = read_committed(self._directory)  # NotACrawl where nothing was committed yet.
+            state, trouble = self._opened_state(stack, published)
             commits: list[Committed] = []
 
             def read(directory: Path) -> Committed:
@@ -107,12 +108,14 @@ class Explainer:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def _opened_state(self, stack: ExitStack) -> tuple[StateReader | None, str]:
+    def _opened_state(self, stack: ExitStack, published: Committed) -> tuple[StateReader | None, str]:
         """The state; None with the reason where it cannot be read, as after a later version, or in half a copy."""
         try:
-            return stack.enter_context(StateReader(self._directory)), ""
+            state = stack.enter_context(StateReader(self._directory))
+            check_not_older(self._directory, state, published)
         except StateError as error:
             return None, str(error)
+        return state, ""
 
     def story(self, url: str) -> UrlStory:
         """Of one URL, as a person writes it: without a scheme it is https. Raises NotAUrl."""

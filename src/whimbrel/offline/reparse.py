@@ -16,6 +16,7 @@ from whimbrel.commit.committed import IMPORT_LIST, read_committed
 from whimbrel.commit.crash import Crash
 from whimbrel.commit.journal import Journal, JournalConfig
 from whimbrel.commit.upgrade import upgrade
+from whimbrel.commit.verify_state import check_state
 from whimbrel.handle.component import handled_of
 from whimbrel.handle.handler_pool import HandlerCode, HandlerPool, HandlerPoolConfig, HandlerPoolLost
 from whimbrel.handle.message import ArchiveRef, HandlerResult, HandlerTask
@@ -28,7 +29,8 @@ from whimbrel.job.stored import stored_job
 from whimbrel.query.open_snapshot import latest_snapshot
 from whimbrel.query.snapshot import Snapshot
 from whimbrel.query.sql import Query, QueryConfig
-from whimbrel.state.rocks import RocksConfig, RocksState
+from whimbrel.state.option import RocksConfig
+from whimbrel.state.rocks import RocksState
 
 _BATCH: Final = 64
 _NO_LIMIT_S: Final = 1e8
@@ -85,6 +87,7 @@ def reparse(
         upgrade_state(stored_job(directory), directory, lambda _: None)
     elif (directory / IMPORT_LIST).exists():  # An import has no job.
         upgrade(directory, by_domain=False, say=lambda _: None, crash=Crash(""))
+    check_state(directory)
     config = HandlerPoolConfig(processes, time_limit_s, _BATCH)
     with handler_code(rules) as code:
         return uvloop.run(_Again(directory, snapshot, code, show).run(config, where))

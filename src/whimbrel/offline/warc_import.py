@@ -18,11 +18,14 @@ from typing import Final
 import msgspec
 import uvloop
 
+from whimbrel.commit import import_list
 from whimbrel.commit.committed import IMPORT_LIST, NotACrawl, read_committed
 from whimbrel.commit.counters import Counters
 from whimbrel.commit.crash import Crash
+from whimbrel.commit.import_list import ImportedFile
 from whimbrel.commit.journal import Journal
 from whimbrel.commit.upgrade import upgrade
+from whimbrel.commit.verify_state import check_state
 from whimbrel.error import WhimbrelError
 from whimbrel.flow import Job, Plan, Registry, Report, check
 from whimbrel.job.crawl import TIMEOUTS, CrawlError, check_empty
@@ -51,18 +54,13 @@ class Imported(msgspec.Struct):
     is damaged or was cut off counts as one."""
 
 
-class _Listed(msgspec.Struct, frozen=True):
-    file: str
-    bytes: int
-
-
 def import_warcs(files: list[Path], directory: Path, show: Callable[[Imported], None] = lambda _: None) -> Imported:
     """Into a directory that is empty or not there, or where an import of the same files was interrupted. ImportFailed
     for a file that is no WARC; CrawlError when something is in the way."""
     for file in files:
         if not file.is_file():
             raise ImportFailed(f"{file} is not a file")
-    listed = [_Listed(str(file.resolve()), file.stat().st_size) for file in files]
+    listed = [ImportedFile(str(file.resolve()), file.stat().st_size) for file in files]
     begun = directory / IMPORT_LIST
     if begun.exists():
         _check_same(listed, directory)
@@ -75,19 +73,25 @@ def import_warcs(files: list[Path], directory: Path, show: Callable[[Imported], 
         raise ImportFailed(str(error)) from error
     directory.mkdir(parents=True, exist_ok=True)
     upgrade(directory, by_domain=False, say=lambda _: None, crash=Crash(""))
-    write_whole(begun, msgspec.json.encode(listed))
+    check_state(directory)
+    write_whole(begun, import_list.encode(listed))
     return uvloop.run(_run(Job(plan, known, timeouts=TIMEOUTS), len(files), show))
 
 
-def _check_same(listed: list[_Listed], directory: Path) -> None:
+def _check_same(listed: list[ImportedFile], directory: Path) -> None:
     """CrawlError unless what was begun there is this, and not at its end."""
     try:
         if read_committed(directory).state == "done":
             raise CrawlError(f"{directory} holds an import that is done; choose another with --into")
     except NotACrawl:
         pass  # It was interrupted before its first commit.
-    # An earlier version may have left an empty one when it was killed.
-    if (directory / IMPORT_LIST).read_bytes() not in (b"", msgspec.json.encode(listed)):
+    found = (directory / IMPORT_LIST).read_bytes()
+    if import_list.list_problem(found):
+        raise ImportFailed(
+            f"{directory / IMPORT_LIST} is damaged: it does not say any more which files the import was begun with. If "
+            "they are the ones that you name, empty that file and import them again; nothing was changed"
+        )
+    if not import_list.is_of(listed, found):
         raise CrawlError(
             f"an import of other files was begun in {directory}, see {IMPORT_LIST}; name the same ones in the same "
             "order, or choose another directory with --into"

@@ -139,8 +139,19 @@ def _column_names(path: Path, name: str) -> list[str]:
             return names
     except FileNotFoundError as error:
         raise SnapshotGone(f"{name} is gone") from error
+    except UnicodeDecodeError as error:
+        raise FactsDamaged(f"{name} has a column whose name is no text") from error
     except (OSError, pa.ArrowException) as error:
         raise FactsDamaged(f"{name} is not a whole Parquet file: {error}") from error
+
+
+def has_readable_names(path: str) -> bool:
+    """Whether the columns of a Parquet file have names that are texts."""
+    try:
+        with pq.ParquetFile(path) as file:
+            return all(isinstance(name, str) for name in file.schema_arrow.names)
+    except (OSError, pa.ArrowException, UnicodeDecodeError):
+        return False
 
 
 def _read_parquet(path: Path) -> pa.Table:

@@ -21,7 +21,7 @@ from whimbrel.facts.api import FactsDamaged
 from whimbrel.flow import Config
 from whimbrel.query.function import add_functions, add_url_functions
 from whimbrel.query.near_duplicate import NEAR_DUPLICATES, add_near_duplicates, add_simhash
-from whimbrel.query.snapshot import Snapshot
+from whimbrel.query.snapshot import Snapshot, has_readable_names
 from whimbrel.query.table_rows import literals
 from whimbrel.query.view import make_views
 
@@ -77,7 +77,7 @@ class Query:
             self._connection = stack.enter_context(_connect(self._config, spill))
             add_simhash(self._connection)
             add_url_functions(self._connection)
-            with _as_damage():
+            with self._as_damage():
                 views = make_views(self._connection, self._crawls)
             self._documents = add_functions(self._connection, self._crawls)
             add_near_duplicates(self._connection, several=len(self._crawls) > 1)
@@ -115,12 +115,29 @@ class Query:
         library that decodes Parquet's own structures has given up: only that raises no kind of error at all."""
         if self._documents.damage is not None:
             return self._documents.damage
+        if isinstance(error, UnicodeDecodeError):
+            return self._unreadable_names()
         if any(path in str(error) for path in self._paths()):
             return FactsDamaged(_first_line(error))
         if type(error) is duckdb.Error:
             return FactsDamaged(f"a Parquet file cannot be read: {_first_line(error)}")
         missing = _NO_TABLE.search(str(error))
         return QueryFailed(str(error) if missing is None else self._no_table(missing[1]))
+
+    @contextmanager
+    def _as_damage(self) -> Iterator[None]:
+        """The views are ours: when one cannot be made, it is because of the files."""
+        try:
+            yield
+        except duckdb.Error as error:
+            raise FactsDamaged(_first_line(error)) from error
+        except UnicodeDecodeError as error:
+            # DuckDB quotes the name of a column that is no text any more, and its own words cannot be read then.
+            raise self._unreadable_names() from error
+
+    def _unreadable_names(self) -> FactsDamaged:
+        found = [path for path in self._paths() if not has_readable_names(path)]
+        return FactsDamaged(f"{', '.join(found) or 'a Parquet file'} has a column whose name is no text")
 
     def _no_table(self, name: str) -> str:
         near = get_close_matches(name.lower(), self.tables, 1)
@@ -175,7 +192,7 @@ class _Deadline:
         """DuckDB's own errors come as OSError where they pass through Arrow."""
         try:
             yield
-        except (duckdb.Error, OSError) as error:
+        except (duckdb.Error, OSError, UnicodeDecodeError) as error:
             self.check()
             raise self._meaning(error) from error
 
@@ -185,15 +202,6 @@ class _Deadline:
         self._over.set()
         while not self._ended.wait(_AGAIN_S):
             self._connection.interrupt()
-
-
-@contextmanager
-def _as_damage() -> Iterator[None]:
-    """The views are ours: when one cannot be made, it is because of the files."""
-    try:
-        yield
-    except duckdb.Error as error:
-        raise FactsDamaged(_first_line(error)) from error
 
 
 def _first_line(error: Exception) -> str:

@@ -10,32 +10,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from whimbrel.flow import Config, Provider
+from whimbrel.flow import Provider
 from whimbrel.state.api import SPACES, StateDamaged, StateError, StateFull, StateTooNew, StateTooOld, StateUnavailable
 from whimbrel.state.group import Group, merged
 from whimbrel.state.lock import state_locked
+from whimbrel.state.log_file import log_damage
+from whimbrel.state.option import RocksConfig, space_options
 from whimbrel.state.secret import crawl_secret
 
 FORMAT: Final = b"2"
 """Version of the keys and values; an upgrade rewrites what differs and then this."""
 FORMAT_KEY: Final = b"format"
 _NONE: Final[Mapping[bytes, bytes]] = MappingProxyType({})
-_METADATA_BLOCK_BYTES: Final = 16_384
-_FILTER_SHARE: Final = 0.02
-"""Of a write buffer."""
 _REOPEN_BYTES: Final = 1_000_000
 """Besides its logs, which it writes out as files when it is opened: a manifest, options and the like."""
-
-
-class RocksConfig(Config, frozen=True):
-    directory: str = ""
-    """The crawl's directory; the database is its `state` folder."""
-    cache_bytes: int = 48_000_000
-    """Blocks of the database kept in memory, indexes and filters included."""
-    write_buffer_bytes: int = 16_000_000
-    """Of each space, before it is written out as a file."""
-    unwritten_bytes: int = 32_000_000
-    """Of all spaces together."""
 
 
 class RocksState(Provider):
@@ -70,16 +58,20 @@ class RocksState(Provider):
     def _attach(self, *, read_only: bool = False) -> None:
         from rocksdict import AccessType, Rdict
 
-        options = {space: self._options(point=part is None) for space, part in SPACES.items()}
+        check_manifest(self._path)
+        spaces = {space: self._options(point=part is None) for space, part in SPACES.items()}
         access = AccessType.read_only(False) if read_only else AccessType.read_write()  # noqa: FBT003
         try:
             self._database = Rdict(
-                str(self._path), self._options(point=True), column_families=options, access_type=access
+                str(self._path), self._options(point=True), column_families=spaces, access_type=access
             )
         except Exception as error:
             raise cannot_open(self._path, error) from error
         self._families = {space: self._database.get_column_family(space) for space in SPACES}
         self._handles = {space: self._database.get_column_family_handle(space) for space in SPACES}
+
+    def _options(self, *, point: bool) -> Any:
+        return space_options(self.config, self._cache, point=point)
 
     def _detach(self) -> None:
         """RocksDB tidies up when it is closed, and says so when it cannot. Every group is durable without that."""
@@ -95,38 +87,6 @@ class RocksState(Provider):
         elif found != FORMAT:
             self._detach()
             raise wrong_format(self._path, found)
-
-    def _options(self, *, point: bool) -> Any:
-        from rocksdict import BlockBasedIndexType, BlockBasedOptions, DBCompressionType, Options
-
-        table = BlockBasedOptions()
-        table.set_block_cache(self._cache)
-        table.set_cache_index_and_filter_blocks(True)
-        table.set_pin_l0_filter_and_index_blocks_in_cache(True)
-        # In pieces: the filter of a file of millions of keys is larger than one of the cache's 64 shards, and would be
-        # read again for every lookup.
-        table.set_index_type(BlockBasedIndexType.two_level_index_search())
-        table.set_metadata_block_size(_METADATA_BLOCK_BYTES)
-        table.set_pin_top_level_index_and_filter(True)
-        if point:
-            table.set_bloom_filter(10, False)  # noqa: FBT003
-            table.set_partition_filters(True)
-        options = Options(raw_mode=True)
-        if point:
-            # Most keys that are asked for are not there: a filter saves the walk through what is not written out yet.
-            options.set_memtable_prefix_bloom_ratio(_FILTER_SHARE)
-            options.set_memtable_whole_key_filtering(True)
-        options.create_if_missing(True)  # noqa: FBT003
-        options.create_missing_column_families(True)  # noqa: FBT003
-        options.set_block_based_table_factory(table)
-        options.set_write_buffer_size(self.config.write_buffer_bytes)
-        options.set_compression_type(DBCompressionType.none() if point else DBCompressionType.lz4())
-        options.set_max_background_jobs(2)
-        options.set_keep_log_file_num(2)
-        options.set_db_write_buffer_size(self.config.unwritten_bytes)
-        options.set_max_total_wal_size(4 * self.config.unwritten_bytes)
-        options.set_max_open_files(256)
-        return options
 
     async def close(self) -> None:
         self._detach()
@@ -241,6 +201,16 @@ class RocksState(Provider):
             yield from group.keys(space)
         for key, _ in stored_pairs(self._families[space], self._path):
             yield key
+
+
+def check_manifest(path: Path) -> None:
+    """StateDamaged when RocksDB would go on without a part of its list of files, and make empty spaces for those that
+    it does not find there."""
+    for damage in log_damage(path, all_logs=False):
+        raise StateDamaged(
+            f"{path / damage.file} is damaged at byte {damage.offset:,}: {damage.what}. Nothing was changed; bring "
+            "back the whole directory from a copy"
+        )
 
 
 def cannot_open(path: Path, error: Exception) -> StateError:

@@ -25,6 +25,17 @@ class _Pairs(Protocol):
 
 def crawl_secret(directory: Path, state: _Pairs) -> bytes:
     """The secret of a crawl; a new one if it has none. StateDamaged when file and state do not agree."""
+    copy, written = state.get("meta", _KEY), check_secret(directory, state)
+    secret = written or copy or secrets.token_bytes(_BYTES)
+    if written is None:
+        _write(directory / NAME, secret)
+    if copy is None:
+        state.put("meta", _KEY, secret)
+    return secret
+
+
+def check_secret(directory: Path, state: "StoredPairs | _Pairs") -> bytes | None:
+    """The secret of the file; None where there is none. StateDamaged when it is not the one of the state."""
     path = directory / NAME
     copy, written = state.get("meta", _KEY), _read(path)
     if written is not None and copy is not None and written != copy:
@@ -32,12 +43,7 @@ def crawl_secret(directory: Path, state: _Pairs) -> bytes:
             f"{path} is not the secret that {directory} was crawled with: every URL would be new. Bring back the right "
             "file, or delete this one: the state has a copy"
         )
-    secret = written or copy or secrets.token_bytes(_BYTES)
-    if written is None:
-        _write(path, secret)
-    if copy is None:
-        state.put("meta", _KEY, secret)
-    return secret
+    return written
 
 
 def stored_secret(state: StoredPairs) -> bytes | None:

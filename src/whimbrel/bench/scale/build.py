@@ -21,7 +21,8 @@ from whimbrel.qualify.api import HostDue, Qualification
 from whimbrel.route.router import Router, RouterConfig
 from whimbrel.simweb.page import path
 from whimbrel.simweb.web import Web
-from whimbrel.state.rocks import RocksConfig, RocksState
+from whimbrel.state.option import RocksConfig
+from whimbrel.state.rocks import RocksState
 from whimbrel.url import restore
 from whimbrel.visit import Discovered, VisitResult
 

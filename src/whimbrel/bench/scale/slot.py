@@ -25,7 +25,8 @@ from whimbrel.frontier.seen import DiskSeen, SeenConfig
 from whimbrel.simweb.spec import WebSpec
 from whimbrel.simweb.web import Web
 from whimbrel.state.api import SPACES
-from whimbrel.state.rocks import RocksConfig, RocksState
+from whimbrel.state.option import RocksConfig
+from whimbrel.state.rocks import RocksState
 from whimbrel.state.secret import NAME as SECRET
 from whimbrel.url import slot as slot_of
 
