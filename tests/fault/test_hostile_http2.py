@@ -1,15 +1,17 @@
 """Servers whose HTTP/2 is bad, broken or endless, all in one crawl beside a good one: once from the first page on, once
 from robots.txt on."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.fault.hostile_certificate import write_root
+from tests.fault.hostile_certificate import good_context, write_root
 from tests.fault.hostile_crawl import HostileCrawl, assert_unharmed, crawl
-from tests.fault.hostile_port import hostile_port
-from tests.fault.http2_case import CASES, FLOODS, FRAMES, HEADS, RESETS
-from tests.fault.http2_frame import BAD_PATH, http2
+from tests.fault.hostile_port import Peer, hostile_port
+from tests.fault.http2_case import CASES, FLOODS, FRAMES, HEADS, HTTP_1_1, RESETS, reset
+from tests.fault.http2_frame import BAD_PATH, Session, http2
+from tests.fault.tls_case import NOT_FOUND, OK, path_of
 from tests.fetch.rig import request, run, transport
 from whimbrel.fetch.trouble import Fault, Trouble, trouble_of
 
@@ -104,3 +106,24 @@ def test_a_connection_on_which_no_answer_came_is_not_used_again(tmp_path: Path) 
     with hostile_port({"127.8.0.1": http2(RESETS["no-answer"])}) as (port, ledger):
         assert run(scene(port)) == ["timeout", 200]
         assert len(ledger.connections["127.8.0.1"]) == 2
+
+
+def wants_http1(peer: Peer) -> None:
+    """Offers HTTP/2, and says HTTP_1_1_REQUIRED to whatever is asked for over it."""
+    with (
+        suppress(EOFError),
+        good_context(peer.address, ("h2", "http/1.1")).wrap_socket(peer.socket, server_side=True) as stream,
+        stream.makefile("rb") as incoming,
+    ):
+        if stream.selected_alpn_protocol() == "h2":
+            session = Session(peer, stream, incoming)
+            for number, _ in session.requests():
+                session.send(reset(number, HTTP_1_1))
+        while path := path_of(peer, stream.recv):
+            stream.sendall(NOT_FOUND if path == "/robots.txt" else OK)
+
+
+def test_a_server_that_offers_http_2_and_wants_http_1_is_crawled(tmp_path: Path) -> None:
+    crawled = crawl(tmp_path, {"old": wants_http1}, "/a", "/b")
+    assert_unharmed(tmp_path, crawled)
+    assert {crawled.endings["old", path] for path in ("/a", "/b")} <= {"stored new", "duplicate same-payload"}

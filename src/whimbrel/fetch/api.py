@@ -134,14 +134,18 @@ class Transport(Protocol):
         done: Done,
         *,
         fresh: bool = False,
+        http1: bool = False,
         traffic: Traffic | None = None,
     ) -> None:
         """Send a request to `address`. `done` is called exactly once, later, on the event loop; it must not raise.
 
         An address outside the allowed networks is never connected to: trouble `private-address`. `fresh` asks for a
-        connection of its own: a second try must not fail for an old connection's sake. `traffic` is told when the
-        request is sent, at most once, and not at all when there was no connection.
+        connection of its own: a second try must not fail for an old connection's sake. `http1` asks for HTTP/1.1: some
+        servers offer HTTP/2 and cannot speak it. `traffic` is told when the request is sent, at most once, and not at
+        all when there was no connection.
         """
 
-    async def fetch(self, request: Request, address: str, traffic: Traffic | None = None) -> Exchange:
+    async def fetch(
+        self, request: Request, address: str, traffic: Traffic | None = None, *, http1: bool = False
+    ) -> Exchange:
         """The same for a caller that waits; cancelled, it ends the exchange."""

@@ -98,15 +98,24 @@ class CurlTransport(Provider):
         return len(self._busy)
 
     def begin(
-        self, request: Request, address: str, done: Done, *, fresh: bool = False, traffic: Traffic | None = None
+        self,
+        request: Request,
+        address: str,
+        done: Done,
+        *,
+        fresh: bool = False,
+        http1: bool = False,
+        traffic: Traffic | None = None,
     ) -> None:
-        self._begin(request, address, done, traffic, fresh=fresh)
+        self._begin(request, address, done, traffic, fresh=fresh, http1=http1)
 
-    async def fetch(self, request: Request, address: str, traffic: Traffic | None = None) -> Exchange:
+    async def fetch(
+        self, request: Request, address: str, traffic: Traffic | None = None, *, http1: bool = False
+    ) -> Exchange:
         """Whoever no longer waits ends the exchange."""
         answer: asyncio.Future[Exchange] = self._loop.create_future()
         done = partial(_answer, answer)
-        handle = self._begin(request, address, done, traffic)
+        handle = self._begin(request, address, done, traffic, http1=http1)
         try:
             return await answer
         except asyncio.CancelledError:
@@ -116,7 +125,14 @@ class CurlTransport(Provider):
             raise
 
     def _begin(
-        self, request: Request, address: str, done: Done, traffic: Traffic | None, *, fresh: bool = False
+        self,
+        request: Request,
+        address: str,
+        done: Done,
+        traffic: Traffic | None,
+        *,
+        fresh: bool = False,
+        http1: bool = False,
     ) -> Handle | None:
         if self._curl_loop is None:
             raise RuntimeError("the transport is not open")
@@ -128,7 +144,7 @@ class CurlTransport(Provider):
             raise RuntimeError(f"more than {self.config.connections} exchanges at once; raise `connections`")
         try:
             handle = self._free.pop() if self._free else self._new_handle()
-            handle.aim(request, address, done, traffic, fresh=fresh)
+            handle.aim(request, address, done, traffic, fresh=fresh, http1=http1)
             self._curl_loop.add(handle.curl)
         except (pycurl.error, MemoryError) as error:
             self._loop.call_soon(done, self._not_begun(address, error))

@@ -81,6 +81,12 @@ class CurlConfig(Config, frozen=True):
     """How long a connection may be idle and still be used again."""
 
 
+def http_version(config: CurlConfig, *, http1: bool) -> int:
+    """The newest that is offered to a server."""
+    newest: int = pycurl.CURL_HTTP_VERSION_2TLS if config.http2 and not http1 else pycurl.CURL_HTTP_VERSION_1_1
+    return newest
+
+
 def check_files(config: CurlConfig) -> None:
     """FileNotFoundError for a file or directory that is not there: libcurl would say so once per visit, or never."""
     for key in ("cookies", "ca"):
@@ -107,7 +113,7 @@ def constant_options(config: CurlConfig) -> dict[int, Any]:
         pycurl.HTTPGET: 1,
         pycurl.HTTP_CONTENT_DECODING: 0,
         pycurl.HTTP_TRANSFER_DECODING: 1,
-        pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_2TLS if config.http2 else pycurl.CURL_HTTP_VERSION_1_1,
+        pycurl.HTTP_VERSION: http_version(config, http1=False),
         pycurl.CONNECTTIMEOUT_MS: _milliseconds(config.connect_timeout_s),
         pycurl.TIMEOUT_MS: _milliseconds(config.timeout_s),
         pycurl.MAXAGE_CONN: config.keep_s,

@@ -1,10 +1,15 @@
 """Keeps many visits under way at once."""
 
 from functools import partial
+from typing import Final
 
 from whimbrel.fetch.api import Exchange, Fetched, Traffic, Transport
 from whimbrel.flow import Concurrent, Config, Delivery, In, Inlet, Needs, Out, Outlet
 from whimbrel.visit import Visit
+
+_HTTP1_ATTEMPT: Final = 2
+"""The try that is made over HTTP/1.1: servers that offer HTTP/2 and cannot speak it, or forbid it for a page, get the
+page through with that one."""
 
 
 class DownloaderConfig(Config, frozen=True):
@@ -39,7 +44,8 @@ class Downloader(Concurrent[Visit, Fetched]):
     def begin(self, delivery: Delivery[Visit]) -> None:
         visit = delivery.item
         land = partial(self._land, delivery)
-        self.transport.begin(visit.request, visit.address, land, fresh=visit.attempt > 1, traffic=self.gate)
+        fresh, http1 = visit.attempt > 1, visit.attempt == _HTTP1_ATTEMPT
+        self.transport.begin(visit.request, visit.address, land, fresh=fresh, http1=http1, traffic=self.gate)
 
     def _land(self, delivery: Delivery[Visit], exchange: Exchange) -> None:
         self.gate.landed(exchange.address)

@@ -12,7 +12,7 @@ from whimbrel.fetch.api import Done, Exchange, Response, Traffic
 from whimbrel.fetch.body import Collector
 from whimbrel.fetch.cookie import drop_set_cookies
 from whimbrel.fetch.credential import Credentials, redacted_head, redacted_lines
-from whimbrel.fetch.curl_option import CurlConfig, constant_options
+from whimbrel.fetch.curl_option import CurlConfig, constant_options, http_version
 from whimbrel.fetch.head import ResponseHead, read_head, request_head
 from whimbrel.fetch.network import Networks
 from whimbrel.fetch.request_header import curl_lines, header_lines
@@ -43,6 +43,7 @@ class Handle:
             "_traffic",
             "_exact",
             "_fresh",
+            "_http1",
             "_networks",
             "_own",
             "_plain",
@@ -84,6 +85,7 @@ class Handle:
         self.body = Collector(config.max_bytes, config.spill_bytes, config.spill_directory, space)
         self.curl = pycurl.Curl()
         self._fresh = False
+        self._http1 = False
         for option, value in constant_options(config).items():
             self.curl.setopt(option, value)
         self.curl.setopt(pycurl.HEADERFUNCTION, self.lines.append)
@@ -100,13 +102,23 @@ class Handle:
         self._plain, self._secret = False, None
 
     def aim(
-        self, request: Request, address: str, done: Done, traffic: Traffic | None = None, *, fresh: bool = False
+        self,
+        request: Request,
+        address: str,
+        done: Done,
+        traffic: Traffic | None = None,
+        *,
+        fresh: bool = False,
+        http1: bool = False,
     ) -> None:
         """Prepare for a request."""
         curl, url = self.curl, request.url
         plain = request.method == "GET" and not request.headers and not request.body
         if not (plain and self._plain):
             self._set_request(request, plain=plain)
+        if http1 is not self._http1:
+            self._http1 = http1
+            curl.setopt(pycurl.HTTP_VERSION, http_version(self._config, http1=http1))
         if fresh is not self._fresh:
             self._fresh = fresh
             curl.setopt(pycurl.FRESH_CONNECT, int(fresh))

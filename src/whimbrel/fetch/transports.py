@@ -17,12 +17,21 @@ class Transports(Provider):
     web = Needs(Transport)
 
     def begin(
-        self, request: Request, address: str, done: Done, *, fresh: bool = False, traffic: Traffic | None = None
+        self,
+        request: Request,
+        address: str,
+        done: Done,
+        *,
+        fresh: bool = False,
+        http1: bool = False,
+        traffic: Traffic | None = None,
     ) -> None:
-        self._for(request).begin(request, address, done, fresh=fresh, traffic=traffic)
+        self._for(request).begin(request, address, done, fresh=fresh, http1=http1, traffic=traffic)
 
-    async def fetch(self, request: Request, address: str, traffic: Traffic | None = None) -> Exchange:
-        return await self._for(request).fetch(request, address, traffic)
+    async def fetch(
+        self, request: Request, address: str, traffic: Traffic | None = None, *, http1: bool = False
+    ) -> Exchange:
+        return await self._for(request).fetch(request, address, traffic, http1=http1)
 
     def _for(self, request: Request) -> Transport:
         found: Transport = getattr(self, _TABLE[request.url.scheme])

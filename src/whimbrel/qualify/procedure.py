@@ -68,7 +68,11 @@ class Procedure:
         for last_round in (False, True):
             for address in tuple(usable):
                 finding = await self._fetcher.fetch(
-                    host, address, max_redirects=self._config.max_redirects, max_bytes=self._config.max_bytes
+                    host,
+                    address,
+                    max_redirects=self._config.max_redirects,
+                    max_bytes=self._config.max_bytes,
+                    http1=last_round,
                 )
                 if finding.settles:
                     return finding, (address, *(other for other in usable if other != address))

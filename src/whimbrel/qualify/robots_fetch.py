@@ -67,15 +67,17 @@ class RobotsFetcher:
         self._gate = gate
         self._domains = domains
 
-    async def fetch(self, host: HostName, address: str, *, max_redirects: int, max_bytes: int) -> RobotsFinding:
-        """robots.txt of a host, asked for at one of its addresses. Raises NotAsked when that came to nothing through a
-        fault of our own."""
+    async def fetch(
+        self, host: HostName, address: str, *, max_redirects: int, max_bytes: int, http1: bool = False
+    ) -> RobotsFinding:
+        """robots.txt of a host, asked for at one of its addresses, over HTTP/1.1 if that is wanted. Raises NotAsked
+        when that came to nothing through a fault of our own."""
         url = robots_url(host)
         if url is None:
             return RobotsFinding(trouble="not-allowed")
         for hops in count():
             try:
-                answer = await self._reach(host, url, address)
+                answer = await self._reach(host, url, address, http1=http1)
             except HostBlocked as blocked:
                 if blocked.site == host.site:
                     raise
@@ -94,26 +96,26 @@ class RobotsFetcher:
             url = verdict.target
         raise AssertionError("redirects are limited")
 
-    async def _reach(self, host: HostName, url: Url, address: str) -> _Answer | None:
+    async def _reach(self, host: HostName, url: Url, address: str, *, http1: bool) -> _Answer | None:
         """The answer of `address` for a URL of the host, else of the URL's own addresses; None: it has none."""
         if url.site == host.site:
-            return await self._request(host, url, address, own=True)
+            return await self._request(host, url, address, own=True, http1=http1)
         other = HostName(url.site, url.scheme, url.host, url.port, self._domains.registered(url.host))
         answer = None
         for found in (await self._resolver.resolve(url.host)).addresses[:_MAX_OTHER_ADDRESSES]:
             if answer is not None:
                 _close(answer.exchange)
-            answer = await self._request(other, url, found, own=False)
+            answer = await self._request(other, url, found, own=False, http1=http1)
             response = answer.exchange.response
             if response is not None and response.status < 500:
                 break
         return answer
 
-    async def _request(self, host: HostName, url: Url, address: str, *, own: bool) -> _Answer:
+    async def _request(self, host: HostName, url: Url, address: str, *, own: bool, http1: bool) -> _Answer:
         await self._gate.enter(host, address, own=own)
         elapsed_s, status, wait_s = 0.0, 0, 0.0
         try:
-            exchange = await self._transport.fetch(Request(url, purpose="robots"), address, self._gate)
+            exchange = await self._transport.fetch(Request(url, purpose="robots"), address, self._gate, http1=http1)
             elapsed_s = exchange.elapsed_s
             status = exchange.response.status if exchange.response else 0
             wait_s = asked_wait_s(exchange)
