@@ -32,6 +32,9 @@ _COMMITS: Final = b"whimbrel.commits"
 """`FIRST LAST`, the commits of the tail that the file was made of, then `NUMBER:ROWS` for each that has rows in it, in
 their order, which is that of the rows. Files of earlier versions have the first two only."""
 
+_UNREADABLE: Final = (OSError, pa.ArrowException, UnicodeDecodeError)
+"""What pyarrow raises for a file that is damaged; the last one for a name that is no text any more."""
+
 
 class ConversionStopped(Exception):
     """The conversion was asked to stop."""
@@ -191,7 +194,7 @@ def last_commit(path: Path) -> int:
     """The last commit whose rows a Parquet file of ours holds; 0 if it does not say, or is not whole."""
     try:
         said = _said(pq.read_metadata(path))
-    except (OSError, pa.ArrowException):
+    except _UNREADABLE:
         return 0
     return int(said[1]) if len(said) > 1 and said[1].isdigit() else 0
 
@@ -206,7 +209,7 @@ def row_count_problem(path: Path) -> str:
     """What is wrong with a file's rows and those that its commits should have; empty when nothing is."""
     try:
         metadata = pq.read_metadata(path)
-    except (OSError, pa.ArrowException) as error:
+    except _UNREADABLE as error:
         return f"cannot be read: {error}"
     try:
         counts = rows_by_commit(metadata)

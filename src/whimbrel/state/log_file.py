@@ -6,7 +6,7 @@ then whole spaces of the state are gone without a word. The check sum, which cov
 other: it fits the data that is there, although the length does not.
 
 Blocks of 32 KB hold records of 7 bytes (masked CRC-32C, length, type) and data; less than 7 bytes at a block's end stay
-empty (`db/log_format.h`). A byte takes 0.07 µs: a MANIFEST has kilobytes, and logs are empty after a proper end.
+empty (`db/log_format.h`). A byte takes 0.12 µs: a MANIFEST has kilobytes, and logs are empty after a proper end.
 """
 
 import struct
