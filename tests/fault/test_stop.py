@@ -17,4 +17,4 @@ def test_a_limit_that_is_reached_after_ctrl_c_did_not_end_the_crawl(tmp_path: Pa
             assert await_that(lambda: any("000" in asked.path for asked in server.log), process)
             process.send_signal(signal.SIGINT)
             assert process.wait(60) == 3, log.read_text()
-    assert "--max-time" not in log.read_text()
+    assert "--max-time 3s is reached" not in log.read_text()

@@ -8,6 +8,7 @@ import typer
 
 from whimbrel.cli.argv import with_default
 from whimbrel.cli.standard_file import open_standard_files
+from whimbrel.cli.thread_start import end_with_threads_that_cannot_begin
 from whimbrel.error import WhimbrelError
 from whimbrel.job.process_tuning import tune_memory
 from whimbrel.version import __version__
@@ -77,6 +78,7 @@ def _whimbrel(
 def main() -> None:
     """The entry point of a process of its own."""
     open_standard_files()
+    end_with_threads_that_cannot_begin()
     if _first_word() in _CRAWLING:
         tune_memory()
     run()

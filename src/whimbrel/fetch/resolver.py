@@ -210,13 +210,18 @@ class DnsResolver(Provider):
                 return []
             doubtful = code == aiodns.error.ARES_EBADRESP or channel.answered == answered
         except TimeoutError:
-            doubtful = channel.answered == answered
+            # c-ares gives up earlier, and says so: its word has been lost on the way, for want of memory perhaps.
+            doubtful = True
         except (UnicodeError, ValueError):
             return None
         else:
             channel.answered += 1
             channel.asked += len(found) // _RECORDS
-            return found
+            if found:
+                return found
+            # For an answer without records c-ares has a word of its own. pycares leaves out records that it has no
+            # memory for.
+            doubtful = True
         finally:
             channel.under_way -= 1
             if channel is not self._channel and channel.under_way == 0:

@@ -110,6 +110,12 @@ class Job:
             self._asked_to_stop = True
             self._begin_draining()
 
+    def fail(self, where: str, error: BaseException) -> None:
+        """Something has failed that is no component's task, a callback of the event loop say: end every task now, and
+        say so in the report."""
+        self._fail(failure_of(where, "run", error))
+        self.abort(f"{where} failed")
+
     def abort(self, reason: str) -> None:
         """End every task now. Unacknowledged items stay in their connectors."""
         self._asked_to_stop = True

@@ -86,7 +86,18 @@ class HandlerPool(Provider):
         """`done` is called once, on the event loop, whatever becomes of the task. In a result that no worker gave,
         filters have failed on all links of the task."""
         limited = msgspec.structs.replace(task, max_items_bytes=self.config.max_items_bytes)
-        self._workers.submit(encode_task(limited), partial(_pass_on, task, done))
+        request = encode_task(limited)
+        self._workers.submit(request, partial(self._land, request, task, done))
+
+    def _land(
+        self, request: bytes, task: HandlerTask, done: Callable[[HandlerResult], None], reply: WorkerReply
+    ) -> None:
+        result = _result(task, reply)
+        if result.error.startswith("MemoryError"):
+            # Of this machine, perhaps, and not of the handler: another worker tries once more.
+            self._workers.submit(request, partial(_pass_on, task, done))
+        else:
+            done(result)
 
 
 def _pass_on(task: HandlerTask, done: Callable[[HandlerResult], None], reply: WorkerReply) -> None:

@@ -4,9 +4,10 @@ import asyncio
 import signal
 import time
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import Final
+from typing import Any, Final
 
 from whimbrel.commit.committed import Committed, NotACrawl, read_committed
 from whimbrel.error import Busy, UsageError
@@ -137,6 +138,7 @@ async def _crawl(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -
     job, directory = running.job, running.directory
 
     stop.attach(job, running.say)
+    asyncio.get_running_loop().set_exception_handler(partial(_callback_failed, running))
     if current_thread() is main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop.ask)
@@ -163,6 +165,15 @@ async def _crawl(running: LiveCrawl, stop: StopRequest, attend: Attend | None) -
         handled=_risen(progress.handled, before.handled),
         began_at_s=began_at_s,
     )
+
+
+def _callback_failed(running: LiveCrawl, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Nobody waits for a callback, so nobody would miss what it was to do: the next commit, the end of a visit. The
+    crawl ends rather than go on without. Connections of the control interface and tasks have owners of their own."""
+    error, message = context.get("exception"), str(context.get("message", "")).partition(" <")[0]
+    running.say(f"{message}: {type(error).__name__}: {error}" if error is not None else message)
+    if error is not None and not {"transport", "protocol", "task", "future"} & context.keys():
+        running.job.fail("event loop", error)
 
 
 def _risen(now: dict[str, int], before: dict[str, int]) -> dict[str, int]:

@@ -5,6 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from whimbrel.commit.journal import Journal
 from whimbrel.effect.effects import Effects
 from whimbrel.effect.seeding import Seeding
@@ -71,7 +73,9 @@ class LiveCrawl:
         if not self.up:
             return None
         queues = {name: queue.queued + queue.unacknowledged for name, queue in self.job.graph.queues.items()}
-        return self._meter.measure(self.frontier, self.journal, queues, self.given.options)
+        progress = self._meter.measure(self.frontier, self.journal, queues, self.given.options)
+        # What is stopped ends with the visits under way, and not when its queue or a limit would have ended it.
+        return progress if self.job.state == "running" else msgspec.structs.replace(progress, left_s=None, left_by="")
 
 
 Attend = Callable[[LiveCrawl], AbstractAsyncContextManager[None]]
