@@ -22,7 +22,9 @@ from whimbrel.job.crawl import crawl
 from whimbrel.job.live_crawl import LiveCrawl
 from whimbrel.job.options import combined
 from whimbrel.job.parts import wiring
+from whimbrel.job.resume import resume
 from whimbrel.job.setting import parsed_settings
+from whimbrel.job.stored import stored_job
 from whimbrel.observable import Observable
 from whimbrel.shortage import Shortage
 from whimbrel.simweb.spec import WebSpec
@@ -198,3 +200,19 @@ def test_a_crawl_is_over_when_nothing_is_under_way_and_nothing_is_due_soon() -> 
         assert told == [1]
         assert not termination.is_over()
         rig.close()
+
+
+def test_a_callback_that_fails_ends_the_crawl_and_a_resume_goes_on(web: Served, tmp_path: Path) -> None:
+    """What it was to do, the next commit say, would never be done, and nobody would notice."""
+
+    def fail() -> None:
+        raise MemoryError("no room for a timer")
+
+    async def scene(running: LiveCrawl) -> None:
+        await until(lambda: visited(running) >= 30)
+        asyncio.get_running_loop().call_soon(fail)
+
+    assert crawled(web, tmp_path / "crawl", scene) == "failed"
+    done = resume(stored_job(tmp_path / "crawl"), tmp_path / "crawl", lambda _: None, lambda _: None)
+    assert done.state == "done"
+    assert differences(tmp_path / "crawl", web.web, web.running.seeds) == []
