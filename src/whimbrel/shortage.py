@@ -17,6 +17,8 @@ _RESOURCES: Final[dict[int | None, Resource]] = {
     errno.ENOBUFS: "memory",
 }
 """Every other error means that files cannot be made where they should be: EIO, EROFS, ENOENT, EACCES."""
+_NO_MEMORY: Final = ("bad_alloc", "malloc", "[digital envelope routines]")
+"""How libraries say that they had no memory: Arrow, and OpenSSL, which has no other reason to fail in a digest."""
 
 _REMEDIES: Final[dict[Resource, str]] = {
     "disk": "Make room there and the crawl goes on by itself; or stop it and move the directory, then `whimbrel "
@@ -62,4 +64,6 @@ class Shortage(msgspec.Struct, frozen=True, gc=False):
 
 def shortage_of(error: OSError, wanted_bytes: int = 0) -> Shortage:
     """What an error of the system says about this machine."""
-    return Shortage(_RESOURCES.get(error.errno, "directory"), error.strerror or str(error), wanted_bytes)
+    cause = error.strerror or str(error)
+    resource = "memory" if any(word in cause for word in _NO_MEMORY) else _RESOURCES.get(error.errno, "directory")
+    return Shortage(resource, cause, wanted_bytes)
