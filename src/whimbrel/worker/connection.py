@@ -7,7 +7,7 @@ import socket
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Literal, Protocol, cast
+from typing import Final, Literal, Protocol, cast
 
 import msgspec
 
@@ -17,6 +17,9 @@ from whimbrel.worker.wire import HEAD, LAST_REPLY, READY, REPLY, REQUEST
 Done = Callable[[WorkerReply], None]
 WorkerEnd = Literal["timeout", "died", "left"]
 """Why a worker serves no more: `left` is in good order."""
+
+_CLOSED_S: Final = 1.0
+"""An aborted connection is closed with the next turn of the loop."""
 
 
 class PendingRequest(msgspec.Struct, frozen=True, gc=False):
@@ -109,7 +112,8 @@ class WorkerConnection(asyncio.Protocol):
             self._socket.close()
             return
         self._transport.abort()
-        await self._closed
+        # uvloop never says that a connection is lost if it was given up while it was being made.
+        await asyncio.wait([self._closed], timeout=_CLOSED_S)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # No isinstance: the transports of uvloop have no base class.

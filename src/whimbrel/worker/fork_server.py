@@ -101,7 +101,8 @@ class ForkServer:
         if self._lost or _is_readable(self._process):
             return False
         # When a process dies, its sockets are closed first, then its children are told, and then its parent.
-        return not _is_readable(self._socket.fileno()) or self._socket.recv(1, socket.MSG_PEEK) != b""
+        # Not a look at what can be read: the thread that waits for an answer may take it away meanwhile.
+        return not _is_hung_up(self._socket.fileno())
 
     def close(self) -> None:
         self._lost = True
@@ -115,6 +116,13 @@ class ForkServer:
         with suppress(ChildProcessError):
             os.waitpid(self._number, 0)
         os.close(self._process)
+
+
+def _is_hung_up(descriptor: int) -> bool:
+    """Whether nobody is at the other end of a socket any more."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLRDHUP)
+    return bool(poll.poll(0))
 
 
 def _is_readable(descriptor: int, timeout_s: float = 0.0) -> bool:

@@ -124,8 +124,8 @@ class WorkerPool:
             except ForkServerLost as error:
                 self._give_up(str(error))
                 return
-            except (OSError, MemoryError, RuntimeError) as error:
-                # RuntimeError: no thread can be started. Whatever it is, without this task there would be no workers.
+            except (OSError, MemoryError) as error:
+                # Without this task there would be no workers.
                 reason = str(error) or "this machine has no memory left"
             self._failures += 1
             if self._failures >= _MOST_FAILURES and not any(worker.is_ready for worker in self._working):
