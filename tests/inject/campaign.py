@@ -19,7 +19,7 @@ import msgspec
 
 from tests.inject.found import Found
 from tests.inject.trial import PHASES, SHORT, Ended, Fault, Launcher, Trial
-from tests.inject.web import Web, served
+from tests.inject.web import LEAVES, Web, served
 
 _DISK: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 _FILES: Final = (errno.EMFILE, errno.ENFILE)
@@ -175,6 +175,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="places that contain this")
     parser.add_argument("--but", default="", help="no places that contain this")
     parser.add_argument("--sample", type=int, default=0, help="so many of them, at random")
+    parser.add_argument("--leaves", type=int, default=LEAVES, help="pages of one kind; 2300 make a crawl of 2,000")
     parser.add_argument("--minutes", type=float, default=600.0)
     parser.add_argument("--fault", default="", help="one alone, as JSON")
     parser.add_argument("--into", type=Path)
@@ -182,7 +183,7 @@ def main() -> None:
     into = chosen.into or Path(tempfile.mkdtemp(prefix="whimbrel-inject-"))
     into.mkdir(parents=True, exist_ok=True)
     ends = []
-    with served() as web:
+    with served(chosen.leaves) as web:
         campaign = Campaign(compiled(into), into, web)
         reference, counts = campaign.reference()
         faults = [

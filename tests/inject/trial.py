@@ -25,6 +25,9 @@ SHORT: Final = 1000
 """Not an error: half of the bytes are written."""
 _CAUSES: Final = ("open files", "no memory left", "memory runs out", "can't start new thread")
 _TRIES: Final = 4
+_LONGEST_S: Final = 40.0
+"""A run that takes longer hangs."""
+_LEAF_S: Final = 0.05
 _DEADLY: Final = ("allocate", "mmap", "thread", "pipe")
 """Where native libraries end the process: libuv and RocksDB abort when they cannot begin. Then `resume` goes on."""
 PHASES: Final = ("crawl", "resume")
@@ -219,6 +222,7 @@ class Trial:
     def _launch(self, phase: str, counters: Map | None) -> Any:
         order: dict[str, Any] = {"command": self._command(phase), "log": str(self._into / "log")}
         order["modules_to"] = str(self._into / "modules")
+        order["longest_s"] = _LONGEST_S + self._web.leaf_count * _LEAF_S
         if counters is not None:
             order |= {"map": str(counters.path), "root": str(self._crawl)}
         with (self._into / "log").open("a") as log:
@@ -227,7 +231,8 @@ class Trial:
 
     def _command(self, phase: str) -> list[str]:
         if phase == "resume":
-            return ["resume", str(self._crawl), "--json", "--max-pages", "1000"]
+            return ["resume", str(self._crawl), "--json", "--max-pages", "100000"]
+        half = str(5 + self._web.leaf_count // 2)  # so that `resume` has as much to do
         settings = (
             "journal.every_s=0.05",
             "journal.segment_bytes=100000",
@@ -236,7 +241,7 @@ class Trial:
         )
         return [
             *("crawl", f"http://a.test:{self._web.port}/", "--into", str(self._crawl), "--json", "--scope", "any"),
-            *("--contact", "a@b.example", "--delay", "0s", "--max-pages", "9", "--allow-network", "127.0.0.0/8"),
+            *("--contact", "a@b.example", "--delay", "0s", "--max-pages", half, "--allow-network", "127.0.0.0/8"),
             *("--resolver", f"127.0.0.1:{self._web.names_port}", "--header", f"X-Run: {self._run}"),
             *("--with", str(Path(__file__).with_name("handlers.py"))),
             *(part for setting in settings for part in ("--set", setting)),

@@ -1,4 +1,5 @@
-"""Some twenty pages on two hosts, and the names of these hosts: all that a crawl has to deal with, in little.
+"""Some twenty pages on two hosts, or as many as are wanted, and the names of these hosts: all that a crawl has to deal
+with, in little.
 
 Runs are told apart by the header `X-Run`, so that many crawls can go on side by side and each meets the same web.
 """
@@ -15,6 +16,8 @@ from typing import Final, cast
 BIG_BYTES: Final = 300_000
 """More than is kept in memory: it spills into the crawl's directory."""
 _HEAD_LIMIT: Final = 65_536
+LEAVES: Final = 8
+"""Pages of which there can be more. The front page links to so many, and each leaf to as many further ones."""
 
 
 def _page(title: str, *links: str) -> bytes:
@@ -23,11 +26,11 @@ def _page(title: str, *links: str) -> bytes:
     return f"<!doctype html><title>{title}</title><h1>{title}</h1><ul>{anchors}</ul><p>{words}</p>".encode()
 
 
-def _pages(port: int) -> dict[tuple[str, str], bytes]:
-    leaves = [f"/leaf/{number}" for number in range(8)]
+def _pages(port: int, leaf_count: int) -> dict[tuple[str, str], bytes]:
+    leaves = [f"/leaf/{number}" for number in range(leaf_count)]
     found = {
         ("a.test", "/"): _page(
-            "front", *leaves, "/big", "/moved", "/flaky", "/copy/1", "/copy/2", "/private/x", "/gone",
+            "front", *leaves[:LEAVES], "/big", "/moved", "/flaky", "/copy/1", "/copy/2", "/private/x", "/gone",
             f"http://b.test:{port}/",
         ),
         ("a.test", "/big"): Random(1).randbytes(BIG_BYTES),  # noqa: S311 - the same in every run
@@ -40,14 +43,17 @@ def _pages(port: int) -> dict[tuple[str, str], bytes]:
         ("b.test", "/two"): _page("two", "/big"),
         ("b.test", "/big"): Random(2).randbytes(BIG_BYTES),  # noqa: S311 - likewise
     }  # fmt: skip
-    found |= {("a.test", leaf): _page(leaf, "/", "/leaf/0") for leaf in leaves}
+    for number, leaf in enumerate(leaves):
+        further = leaves[LEAVES * (number + 1) : LEAVES * (number + 2)]
+        found["a.test", leaf] = _page(leaf, "/", "/leaf/0", *further)
     return found
 
 
 class Web:
     """What it was asked, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, leaf_count: int = LEAVES) -> None:
+        self.leaf_count = leaf_count
         self.port = 0
         self.names_port = 0
         self.asked: Counter[tuple[str, str, str]] = Counter()
@@ -59,7 +65,7 @@ class Web:
         self._stopped, self._loop = asyncio.Event(), asyncio.get_running_loop()
         server = await asyncio.start_server(self._connected, "127.0.0.1", 0, backlog=512, limit=_HEAD_LIMIT)
         self.port = server.sockets[0].getsockname()[1]
-        self._pages = _pages(self.port)
+        self._pages = _pages(self.port, self.leaf_count)
         names, _ = await self._loop.create_datagram_endpoint(_Names, ("127.0.0.1", 0))
         self.names_port = names.get_extra_info("sockname")[1]
         async with server:
@@ -122,9 +128,9 @@ class _Names(asyncio.DatagramProtocol):
 
 
 @contextmanager
-def served() -> Iterator[Web]:
+def served(leaf_count: int = LEAVES) -> Iterator[Web]:
     """On a thread of its own."""
-    web, ready = Web(), threading.Event()
+    web, ready = Web(leaf_count), threading.Event()
     thread = threading.Thread(target=lambda: asyncio.run(web.serve(ready)), daemon=True)
     thread.start()
     assert ready.wait(10)
