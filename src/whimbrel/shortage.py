@@ -17,8 +17,11 @@ _RESOURCES: Final[dict[int | None, Resource]] = {
     errno.ENOBUFS: "memory",
 }
 """Every other error means that files cannot be made where they should be: EIO, EROFS, ENOENT, EACCES."""
-_NO_MEMORY: Final = ("bad_alloc", "malloc", "[digital envelope routines]")
-"""How libraries say that they had no memory: Arrow, and OpenSSL, which has no other reason to fail in a digest."""
+_NO_MEMORY: Final = ("bad_alloc", "malloc", "[digital envelope routines]", "ZSTD_CCtx create failed")
+"""How libraries say that they had no memory: Arrow, Zstandard, and OpenSSL, which has no other reason to fail in a
+digest."""
+_NO_LOCKS: Final = ("can't allocate", "can't start new thread", "reinitialize lock")
+"""How Python says so when it wants a lock or a thread."""
 
 _REMEDIES: Final[dict[Resource, str]] = {
     "disk": "Make room there and the crawl goes on by itself; or stop it and move the directory, then `whimbrel "
@@ -62,8 +65,17 @@ class Shortage(msgspec.Struct, frozen=True, gc=False):
         return f"{_WORDS[self.resource].format(directory=directory)} ({self.cause})"
 
 
+def is_refused_memory(error: BaseException) -> bool:
+    """Whether an error of Python or of a library says that it could have no memory, or no thread."""
+    words = _NO_LOCKS if isinstance(error, RuntimeError) else _NO_MEMORY
+    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
+
+
 def shortage_of(error: OSError, wanted_bytes: int = 0) -> Shortage:
-    """What an error of the system says about this machine."""
+    """What an error of the system says about this machine. One without a number and without a word is Arrow's, when
+    something below it had no memory even to say so."""
     cause = error.strerror or str(error)
-    resource = "memory" if any(word in cause for word in _NO_MEMORY) else _RESOURCES.get(error.errno, "directory")
+    if error.errno is None and not cause:
+        return Shortage("memory", "a library failed and gave no reason", wanted_bytes)
+    resource = "memory" if is_refused_memory(error) else _RESOURCES.get(error.errno, "directory")
     return Shortage(resource, cause, wanted_bytes)

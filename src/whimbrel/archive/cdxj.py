@@ -135,12 +135,11 @@ def is_indexed(kind: str, content_type: str) -> bool:
     return kind in _EXCHANGES or (kind in _DOCUMENTS and content_type != "application/warc-fields")
 
 
-def line(kind: str, url: str, http_head: bytes, digest: str, date: str, place: RecordPlace, key: str = "") -> bytes:
-    """The line of a response or revisit. `place.file` is the segment's name without its folder; `key` is the URL's SURT
-    where it is known."""
+def line(kind: str, url: str, http_head: bytes, digest: str, date: str, place: RecordPlace) -> bytes:
+    """The line of a response or revisit. `place.file` is the segment's name without its folder."""
     plain = _PLAIN_HEAD.fullmatch(http_head) if kind == "response" and digest else None
     fields = _odd_fields(kind, url, http_head, digest, place) if plain is None else _fields(url, plain, digest, place)
-    return f"{key or _key(url)} {_timestamp(date)} {fields}\n".encode()
+    return f"{_key(url)} {_timestamp(date)} {fields}\n".encode()
 
 
 def document_line(content_type: str, url: str, digest: str, date: str, place: RecordPlace) -> bytes:

@@ -19,8 +19,6 @@ from whimbrel.archive.record import (
 )
 from whimbrel.durable_file import Disk, DiskFile
 from whimbrel.flow import Config
-from whimbrel.url import restore
-from whimbrel.url.surt import surt_of
 
 FOLDER = "archive"
 WRITE_BYTES = 1 << 20
@@ -255,9 +253,7 @@ def _index_line(capture: Capture, http_head: bytes, place: RecordPlace) -> bytes
     kind, url, date = record_kind(capture), safe_url(capture.url), warc_date(capture.at_s)
     digest = digest_text(capture.digest) if capture.digest else ""
     if isinstance(capture, ResponseCapture | RevisitCapture):
-        # A capture's URL is canonical already: it need not be parsed again, unless it had to be changed.
-        key = surt_of(restore(url)) if url is capture.url else ""
-        return cdxj.line(kind, url, http_head, digest, date, at, key)
+        return cdxj.line(kind, url, http_head, digest, date, at)
     content_type = stored_type(capture.content_type)
     return cdxj.document_line(content_type, url, digest, date, at) if cdxj.is_indexed(kind, content_type) else b""
 

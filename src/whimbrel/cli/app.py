@@ -11,6 +11,7 @@ from whimbrel.cli.standard_file import open_standard_files
 from whimbrel.cli.thread_start import end_with_threads_that_cannot_begin
 from whimbrel.error import WhimbrelError
 from whimbrel.job.process_tuning import tune_memory
+from whimbrel.shortage import is_refused_memory
 from whimbrel.version import __version__
 
 _COMMANDS: Final = {
@@ -108,9 +109,9 @@ def _what_the_machine_lacks(error: BaseException) -> str | None:
     """Where an error of the system is behind another one, as when an event loop cannot begin: that is what to say."""
     seen: BaseException | None = error
     while seen is not None:
-        if isinstance(seen, MemoryError):
-            return "this machine has no memory left"
-        if isinstance(seen, OSError) or str(seen) == "can't start new thread":
+        if is_refused_memory(seen):
+            return f"this machine has no memory left{f' ({seen})' if str(seen) else ''}"
+        if isinstance(seen, OSError):
             return str(seen)
         seen = seen.__cause__ or seen.__context__
     return None

@@ -1,5 +1,7 @@
 """The steps of one commit, on the committer's thread."""
 
+import errno
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +22,7 @@ from whimbrel.facts.repair import repaired
 from whimbrel.facts.row import EventRow
 from whimbrel.result.rows import rows
 from whimbrel.result.work import Work
-from whimbrel.shortage import Shortage, shortage_of
+from whimbrel.shortage import Shortage, is_refused_memory, shortage_of
 from whimbrel.state.api import State, StateError
 from whimbrel.state.group import Group
 
@@ -94,6 +96,8 @@ class Committer:
         except OSError:
             raise
         except Exception as error:
+            if is_refused_memory(error):
+                raise OSError(errno.ENOMEM, f"{os.strerror(errno.ENOMEM)}: {error}") from error
             raise CommitBug(f"commit {group.number} failed: {type(error).__name__}: {error}") from error
         return self.last
 

@@ -114,6 +114,14 @@ class CurlLoop:
         self._masks[number] = mask
 
     def _set_timer(self, milliseconds: int) -> None:
+        try:
+            self._arm(milliseconds)
+        except MemoryError:
+            # libcurl is not to hear of it. Where there is still none the crawl ends: a timer that is not set is a hang.
+            self._timer = None
+            self._arm(milliseconds)
+
+    def _arm(self, milliseconds: int) -> None:
         """libcurl changes its mind several times per transfer, mostly between 0 and a far time-out. A timer of the loop
         that is early does no harm, so one is left as it is when the new time is later."""
         if milliseconds == 0:

@@ -11,7 +11,9 @@ _FIELDS: Final = 7
 _HTTP_ONLY: Final = "#HttpOnly_"
 _MOST_LINE_BYTES: Final = 5_000
 """Of a line, comments included. libcurl 8.23 fails every request when one is longer."""
-_DOMAIN: Final = re.compile(r";\s*domain\s*=\s*[^;\s]", re.IGNORECASE)
+_DOMAIN: Final = re.compile(r";\s*domain\b([^;]*)", re.IGNORECASE)
+_HOST: Final = re.compile(r"\s*=\s*\.?(?:localhost|[a-z0-9_-]+(?:\.[a-z0-9_-]+)+)\s*", re.IGNORECASE)
+"""libcurl sends a cookie to every host when it cannot make a host of its domain."""
 
 
 def check_cookie_file(name: str) -> None:
@@ -28,6 +30,10 @@ def check_cookie_file(name: str) -> None:
             raise OptionError(
                 f"cookies: line {number} of {name} has {len(line):,} bytes, and only {_MOST_LINE_BYTES:,} can be read; "
                 "delete that cookie"
+            )
+        if b"\0" in line:
+            raise OptionError(
+                f"cookies: line {number} of {name} has a NUL, which ends it for libcurl; delete that line"
             )
         text = line.decode("utf-8", "replace").removesuffix("\r")
         if not text.strip() or (text.startswith("#") and not text.startswith(_HTTP_ONLY)):
@@ -48,5 +54,6 @@ _REMEDY: Final = (
 def _is_cookie(line: str) -> bool:
     """An empty value may be left out, as libcurl has it; it also reads header lines, if they say whom they are for."""
     if line.lower().startswith("set-cookie:"):
-        return _DOMAIN.search(line) is not None
-    return len(line.split("\t")) in (_FIELDS - 1, _FIELDS) and "\0" not in line
+        domains = _DOMAIN.findall(line)
+        return len(domains) == 1 and _HOST.fullmatch(domains[0]) is not None
+    return len(line.split("\t")) in (_FIELDS - 1, _FIELDS)

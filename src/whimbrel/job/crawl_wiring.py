@@ -70,6 +70,8 @@ def _made_otherwise(base: Wiring, part: str, settings: Mapping[str, Any]) -> Wir
         return base.configuring(part)  # It says that there is no such part.
     if isinstance(spec, ProviderSpec) and changes.keys() != {"use"}:
         raise OptionError(f"set.{part}: a provider is there once; only `use` can be set")
+    if not isinstance(changes.get("use", ""), str | type):
+        raise OptionError(f"set.{part}.use: {changes['use']!r} is not the name of a component or provider")
     if not isinstance(changes.get("instances", 1), int):
         raise OptionError(f"set.{part}.instances: {changes['instances']!r} is not a whole number")
     return base.adding(replace(spec, **changes))

@@ -23,6 +23,7 @@ from whimbrel.job.unit import UnitError, duration_s, size_bytes
 
 ENVIRONMENT: Final = "WHIMBREL_"
 JOB_FILE: Final = "job.toml"
+_LARGEST: Final = 2**63 - 1
 
 
 class OptionError(UsageError):
@@ -136,6 +137,7 @@ def combined(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> ResolvedOptions
     for origin, layer in layers:
         for key, value in layer.items():
             _check_key(key, origin)
+            _check_numbers(key, value, origin)
             if key == "set":
                 values["set"] = {**values.get("set", {})}
                 for part, settings in current_settings(_tables(value, origin)).items():
@@ -145,6 +147,18 @@ def combined(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> ResolvedOptions
                 values[key] = _plain(key, value, origin)
                 origins[key] = origin
     return ResolvedOptions(_converted(values, origins), origins)
+
+
+def _check_numbers(key: str, value: Any, origin: str) -> None:
+    """Whole numbers have 64 bits: no larger one could be written into a status or a table."""
+    if isinstance(value, Mapping):
+        for name, one in value.items():
+            _check_numbers(f"{key}.{name}", one, origin)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            _check_numbers(key, one, origin)
+    elif isinstance(value, int) and abs(value) > _LARGEST:
+        raise OptionError(f"{origin}: {key}: a number beyond {_LARGEST:,}; write a smaller one")
 
 
 def _tables(value: Any, origin: str) -> dict[str, dict[str, Any]]:

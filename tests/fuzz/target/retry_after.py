@@ -16,7 +16,8 @@ def read(data: bytes) -> None:
     assert 0.0 <= wait_s <= MAX_RETRY_AFTER_S, wait_s
     digits = value.strip(" \t")
     if digits.isascii() and digits.isdigit():
-        expected = MAX_RETRY_AFTER_S if len(digits.lstrip("0")) > 5 else min(int(digits), MAX_RETRY_AFTER_S)
+        digits = digits.lstrip("0") or "0"
+        expected = MAX_RETRY_AFTER_S if len(digits) > 5 else min(int(digits), MAX_RETRY_AFTER_S)
         assert wait_s == expected, wait_s
 
 
