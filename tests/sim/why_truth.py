@@ -133,11 +133,13 @@ class WhyTruth:
         self._truth = Truth(self.web, self.job.seeds, TruthOptions(limits=TruthLimits(hops=None)))
         self._requests: Counter[str] = Counter()
         self._asked_of: Counter[str] = Counter()
+        self._resets_of: Counter[str] = Counter()
         for one in self.log:
             if one.served != "robots" and one.target != "/no-robots-here":
                 site = f"{one.scheme}://{one.host}:{one.server.rpartition(':')[2]}"
                 self._requests[site + one.target] += 1
                 self._asked_of[site] += 1
+                self._resets_of[site] += one.served.startswith("reset")
         self._depths: dict[str, int] = {}
         self._refused: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
         self._requisites: dict[str, str] = {}
@@ -257,7 +259,8 @@ class WhyTruth:
         if tries < needed:
             waiting = self._unfinished(url, tries)
             # A connection that was used before is given up and the request sent once more: two lines for one try.
-            return (waiting or [self._ended(finding, payload)]), sitemaps, False
+            ended = [] if waiting and self._is_exhausted(url) else [self._ended(finding, payload)]
+            return waiting + ended, sitemaps, False
         answers = [self._ended(finding, payload)]
         if tries < 2 * needed and self._is_exhausted(url) and needed > 1:
             answers += self._unfinished(url, tries)
@@ -269,7 +272,7 @@ class WhyTruth:
     def _unfinished(self, url: str, tries: int) -> list[Expected]:
         """It was asked for too few times to have an end."""
         most, found = self.job.max_pages_per_host, []
-        if self._is_exhausted(url):
+        if self._is_exhausted(url) or self._is_perhaps_exhausted(url):
             outcome = "retry" if tries else ""
             found.append(Expected("queued", outcome, "max-pages-per-host", f"max_pages_per_host = {most}"))
         return found + ([] if tries else self._perhaps_too_deep())
@@ -277,6 +280,11 @@ class WhyTruth:
     def _is_exhausted(self, url: str) -> bool:
         most = self.job.max_pages_per_host
         return most is not None and self._asked_of[_site(url)] >= most
+
+    def _is_perhaps_exhausted(self, url: str) -> bool:
+        """After a reset, a request may go out on the connection that is just being torn down: no line in the log."""
+        most, site = self.job.max_pages_per_host, _site(url)
+        return most is not None and self._asked_of[site] + self._resets_of[site] >= most
 
     def _ended(self, finding: Finding, payload: str) -> Expected:
         rule = ""

@@ -44,7 +44,7 @@ def summary(directory: Path, result: RunResult) -> dict[str, Any]:
         "handled": result.handled,
         "handler_failures": _handler_failures(directory, result),
         "values_lost": result.committed.counters.lost_values,
-        "failures": [f"{f.component} failed in {f.phase}: {f.reason}" for f in result.report.failures],
+        "failures": result.failures,
         "commit": result.committed.number,
     }
 

@@ -179,7 +179,9 @@ class ParquetFacts:
             paths = conversion.result()
         except Exception as error:
             code = error.errno if isinstance(error, OSError) and error.errno else errno.EIO
-            what = f"{tail_name(conversion.number)} could not be written as Parquet: {error}"
+            # Arrow says nothing at all when what it calls could have no memory.
+            reason = str(error) or f"malloc or another call failed in {type(error).__name__}"
+            what = f"{tail_name(conversion.number)} could not be written as Parquet: {reason}"
             raise OSError(code, what) from error
         if self._commit_begun:
             self._unlink_replaced()

@@ -5,7 +5,9 @@ import msgspec
 from whimbrel.commit.committed import Committed
 from whimbrel.error import Damaged
 from whimbrel.flow import Report
+from whimbrel.flow.report import Failure
 from whimbrel.job.progress import Progress, failed_pages
+from whimbrel.shortage import is_refused_memory
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +37,12 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         return any(isinstance(failure.error, Damaged) for failure in self.report.failures)
 
     @property
+    def failures(self) -> list[str]:
+        """Which parts failed, in which phase and why; and where the reason is a library's word for it, that there was
+        no memory."""
+        return [f"{one.component} failed in {one.phase}: {_reason(one)}" for one in self.report.failures]
+
+    @property
     def handlers_failed(self) -> int:
         """Pages on which handlers failed in this run."""
         return failed_pages(self.handled)
@@ -58,3 +66,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         if self.state == "stopped" and not self.limit:
             return 3
         return 1 if bad and not good else 0
+
+
+def _reason(failure: Failure) -> str:
+    lacking = failure.error is not None and is_refused_memory(failure.error)
+    return f"this machine has no memory left ({failure.reason})" if lacking else failure.reason

@@ -38,7 +38,7 @@ class CrawlResult(CrawlData):
         """Which parts failed, in which phase and why; and on how many pages handlers and filters failed in this run,
         with the last line of the traceback. Mostly none."""
         result = self._result
-        found = [f"{one.component} failed in {one.phase}: {one.reason}" for one in result.report.failures]
+        found = result.failures
         if result.may_have_handler_failures:
             failures = handler_failures(self.directory, result.began_at_s)
             found += [f"on {pages:,} page{'s' if pages > 1 else ''}: {error}" for error, pages in failures.items()]
